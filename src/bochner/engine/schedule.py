@@ -1,0 +1,121 @@
+"""Who computes when: row blocks on a plain thread pool, with BLAS held to one thread.
+
+Blocks run on as many threads as BLAS is allowed when the work begins, so one setting (``threadpool_limits``, the
+environment variables of BLAS, a joblib worker's share) governs everything. Within the work BLAS itself gets one
+thread: its own threads and ours would fight for the same cores.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Task = TypeVar("Task")
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    """Find the BLAS libraries once: looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _SingleThreadedBlas:
+    """A re-entrant, thread-safe hold on the BLAS libraries.
+
+    The limit is a setting of the whole process. The first that enters sets it and the last that leaves restores
+    it; without the count, two overlapping calls would restore each other's limit and leave BLAS slow for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._budget = 1
+        self._limiter: Any = None
+
+    def enter(self) -> int:
+        """Take hold of BLAS and return how many threads it was allowed."""
+        with self._lock:
+            if self._holders == 0:
+                allowed = [info["num_threads"] for info in _controller().info()]
+                self._budget = min(max(allowed, default=available_cores()), available_cores())
+                self._limiter = _controller().limit(limits=1)
+            self._holders += 1
+            return self._budget
+
+    def leave(self) -> None:
+        """Let go; the last to do so restores what was there."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limiter.restore_original_limits()
+
+
+_blas = _SingleThreadedBlas()
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[int]:
+    """Hold BLAS to one thread and yield the number of threads that the caller may use instead."""
+    budget = _blas.enter()
+    try:
+        yield budget
+    finally:
+        _blas.leave()
+
+
+def slices(n: int, step: int) -> list[slice]:
+    """Cut range(n) into slices of at most ``step``."""
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+    """Call ``function`` on every task, in parallel; the first error stops the rest and is raised."""
+    pending = list(tasks)
+    with single_threaded_blas() as budget:
+        if budget == 1 or len(pending) <= 1:
+            for task in pending:
+                function(task)
+            return
+        _run_on_threads(function, pending, min(budget, len(pending)))
+
+
+def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_threads: int) -> None:
+    """Let each thread take the next task as it gets free."""
+    queue = iter(tasks)
+    lock = threading.Lock()
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with lock:
+                task = next(queue, None)
+            if task is None:
+                return
+            try:
+                function(task)
+            except BaseException:
+                stop.set()
+                raise
+
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        others = [pool.submit(work) for _ in range(n_threads - 1)]
+        try:
+            work()
+            for other in others:
+                other.result()
+        finally:
+            stop.set()
