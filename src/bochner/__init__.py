@@ -1,0 +1,31 @@
+"""Random features for the Laplacian, Matérn and exponential-power kernels, and the kernel machines they make cheap."""
+
+from importlib.metadata import version
+
+from . import diagnostics
+from .features import RandomFeatures
+from .kernels import (
+    ExponentialPower,
+    Gaussian,
+    L1Laplacian,
+    Laplacian,
+    Matern,
+    RadialKernel,
+    RationalQuadratic,
+    SeparableKernel,
+)
+
+__version__ = version("bochner")
+
+__all__ = [
+    "ExponentialPower",
+    "Gaussian",
+    "L1Laplacian",
+    "Laplacian",
+    "Matern",
+    "RadialKernel",
+    "RandomFeatures",
+    "RationalQuadratic",
+    "SeparableKernel",
+    "diagnostics",
+]

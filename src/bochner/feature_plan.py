@@ -1,0 +1,119 @@
+"""A fitted feature map made ready for one precision: what the engine needs, block by block."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import engine
+from .frequencies import DenseFrequencies, Frequencies, HadamardFrequencies
+
+Array = NDArray[Any]
+
+# Beyond so many turns a float32 phase has lost the fourth digit of the turn, and the product is taken in float64 ...
+_COARSE_TURNS = 1e3
+# ... for at most this share of the frequencies. Still larger phases act as random ones, whatever the precision.
+_FINE_SHARE = 1 / 128
+# Products with data stay finite below it.
+_LARGEST_TURNS = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e150}
+
+
+class FeaturePlan(ABC):
+    """Turns blocks of rows into features in one precision.
+
+    Phases are taken from the center of the training data: ``w.x = w.(x - c) + w.c``, where the second term is reduced
+    to a fraction of a turn once, in float64. So phases stay small, and the features are still those of ``w.x``.
+    """
+
+    def __init__(self, frequencies: Frequencies, center: Array, spread: Array, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        self.center = center
+        self.n_frequencies = len(frequencies)
+        self.scale = 1.0 / np.sqrt(self.n_frequencies)
+        self.offset = _fraction(frequencies.phases(center) / (2.0 * np.pi)).astype(self.dtype)
+        self._fine = _FineColumns(frequencies, center, spread) if self.dtype == np.float32 else None
+
+    def write(self, X: Any, rows: slice, out: Array) -> None:
+        """Write the features of some rows of X (dense or CSR) to the C-contiguous ``out``."""
+        block = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
+        self._write_block(np.subtract(block, self.center, dtype=self.dtype, casting="same_kind"), out)
+        if self._fine is not None and len(self._fine.which):
+            self._fine.write(block - self.center, self.scale, out)
+
+    @abstractmethod
+    def block_rows(self, n_rows: int) -> int:
+        """Choose how many rows the engine takes at once."""
+
+    @abstractmethod
+    def _write_block(self, shifted: Array, out: Array) -> None:
+        """Write the features of points from which the center is subtracted."""
+
+
+class DensePlan(FeaturePlan):
+    """The plan of a dense frequency matrix: one matrix product a block."""
+
+    def __init__(self, frequencies: DenseFrequencies, center: Array, spread: Array, dtype: Any) -> None:
+        super().__init__(frequencies, center, spread, dtype)
+        self._turns = _bounded(frequencies.matrix.T / (2.0 * np.pi), self.dtype)
+
+    def block_rows(self, n_rows: int) -> int:  # noqa: D102
+        return int(engine.feature_map.rows_of_dense_block(n_rows, self.n_frequencies))
+
+    def _write_block(self, shifted: Array, out: Array) -> None:
+        engine.feature_map.dense_block(shifted, self._turns, self.offset, self.scale, out)
+
+
+class HadamardPlan(FeaturePlan):
+    """The plan of structured frequencies: whitening, then fast transforms."""
+
+    def __init__(self, frequencies: HadamardFrequencies, center: Array, spread: Array, dtype: Any) -> None:
+        super().__init__(frequencies, center, spread, dtype)
+        size = frequencies.directions.radial_dimension
+        self._signs = frequencies.directions.signs.astype(self.dtype)
+        self._radii = _bounded(frequencies.radii / (2.0 * np.pi * size**1.5), self.dtype)
+        self._mixing = frequencies.mixing.astype(self.dtype)
+
+    def block_rows(self, n_rows: int) -> int:  # noqa: D102
+        return int(engine.feature_map.rows_of_hadamard_block(n_rows, self._signs.shape[2]))
+
+    def _write_block(self, shifted: Array, out: Array) -> None:
+        mixed = shifted * self._mixing if self._mixing.ndim == 1 else shifted @ self._mixing
+        engine.feature_map.hadamard_block(mixed, self._signs, self._radii, self.offset, self.scale, out)
+
+
+class _FineColumns:
+    """The few frequencies whose phases are too large for a product in float32."""
+
+    def __init__(self, frequencies: Frequencies, center: Array, spread: Array) -> None:
+        typical = frequencies.typical_phases(spread) / (2.0 * np.pi)
+        coarse = np.flatnonzero(typical > _COARSE_TURNS)
+        n_fine = int(np.ceil(_FINE_SHARE * len(frequencies)))
+        self.which = np.sort(coarse[np.argsort(typical[coarse], kind="stable")[:n_fine]])
+        turns = frequencies.rows(self.which) / (2.0 * np.pi)
+        self._turns = np.ascontiguousarray(turns.T)
+        self._offset = _fraction(turns @ center)
+
+    def write(self, shifted: NDArray[np.float64], scale: float, out: Array) -> None:
+        phases = shifted @ self._turns + self._offset
+        angles = 2.0 * np.pi * (phases - np.rint(phases))
+        out[:, self.which] = scale * np.cos(angles)
+        out[:, out.shape[1] // 2 + self.which] = scale * np.sin(angles)
+
+
+def plan_for(frequencies: Frequencies, center: Array, spread: Array, dtype: Any) -> FeaturePlan:
+    """Make the plan that fits the kind of frequencies."""
+    if isinstance(frequencies, DenseFrequencies):
+        return DensePlan(frequencies, center, spread, dtype)
+    return HadamardPlan(frequencies, center, spread, dtype)
+
+
+def _fraction(turns: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(turns - np.rint(turns))
+
+
+def _bounded(turns: NDArray[np.float64], dtype: Any) -> Array:
+    bound = _LARGEST_TURNS[np.dtype(dtype)]
+    return np.ascontiguousarray(np.clip(turns, -bound, bound), dtype=dtype)
