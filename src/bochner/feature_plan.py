@@ -15,10 +15,10 @@ Array = NDArray[Any]
 
 # Beyond so many turns a float32 phase has lost the fourth digit of the turn, and the product is taken in float64 ...
 _COARSE_TURNS = 1e3
-# ... for at most this share of the frequencies. Still larger phases act as random ones, whatever the precision.
+# ... for at most this share of the frequencies.
 _FINE_SHARE = 1 / 128
-# Products with data stay finite below it.
-_LARGEST_TURNS = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e150}
+# Larger typical phases are folded back below it, see `_folding`.
+_LARGEST_TURNS = {np.dtype(np.float32): 2.0**14, np.dtype(np.float64): 2.0**40}
 
 
 class FeaturePlan(ABC):
@@ -34,6 +34,7 @@ class FeaturePlan(ABC):
         self.n_frequencies = len(frequencies)
         self.scale = 1.0 / np.sqrt(self.n_frequencies)
         self.offset = _fraction(frequencies.phases(center) / (2.0 * np.pi)).astype(self.dtype)
+        self._per_radian = _folding(frequencies, spread, self.dtype) / (2.0 * np.pi)
         self._fine = _FineColumns(frequencies, center, spread) if self.dtype == np.float32 else None
 
     def write(self, X: Any, rows: slice, out: Array) -> None:
@@ -57,13 +58,15 @@ class DensePlan(FeaturePlan):
 
     def __init__(self, frequencies: DenseFrequencies, center: Array, spread: Array, dtype: Any) -> None:
         super().__init__(frequencies, center, spread, dtype)
-        self._turns = _bounded(frequencies.matrix.T / (2.0 * np.pi), self.dtype)
+        turns = (frequencies.matrix.T * self._per_radian).astype(self.dtype)
+        self._n_features = len(turns)
+        self._pieces = engine.feature_map.columns_for_products(turns)
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return int(engine.feature_map.rows_of_dense_block(n_rows, self.n_frequencies))
+        return engine.feature_map.rows_of_dense_block(n_rows, self._n_features)
 
     def _write_block(self, shifted: Array, out: Array) -> None:
-        engine.feature_map.dense_block(shifted, self._turns, self.offset, self.scale, out)
+        engine.feature_map.dense_block(shifted, self._pieces, self.offset, self.scale, out)
 
 
 class HadamardPlan(FeaturePlan):
@@ -73,11 +76,11 @@ class HadamardPlan(FeaturePlan):
         super().__init__(frequencies, center, spread, dtype)
         size = frequencies.directions.radial_dimension
         self._signs = frequencies.directions.signs.astype(self.dtype)
-        self._radii = _bounded(frequencies.radii / (2.0 * np.pi * size**1.5), self.dtype)
+        self._radii = (frequencies.radii * self._per_radian / size**1.5).astype(self.dtype)
         self._mixing = frequencies.mixing.astype(self.dtype)
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return int(engine.feature_map.rows_of_hadamard_block(n_rows, self._signs.shape[2]))
+        return engine.feature_map.rows_of_hadamard_block(n_rows, self._signs.shape[2])
 
     def _write_block(self, shifted: Array, out: Array) -> None:
         mixed = shifted * self._mixing if self._mixing.ndim == 1 else shifted @ self._mixing
@@ -92,7 +95,8 @@ class _FineColumns:
         coarse = np.flatnonzero(typical > _COARSE_TURNS)
         n_fine = int(np.ceil(_FINE_SHARE * len(frequencies)))
         self.which = np.sort(coarse[np.argsort(typical[coarse], kind="stable")[:n_fine]])
-        turns = frequencies.rows(self.which) / (2.0 * np.pi)
+        folding = _folding(frequencies, spread, np.float64)[self.which, None]
+        turns = frequencies.rows(self.which) * folding / (2.0 * np.pi)
         self._turns = np.ascontiguousarray(turns.T)
         self._offset = _fraction(turns @ center)
 
@@ -114,6 +118,13 @@ def _fraction(turns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(turns - np.rint(turns))
 
 
-def _bounded(turns: NDArray[np.float64], dtype: Any) -> Array:
-    bound = _LARGEST_TURNS[np.dtype(dtype)]
-    return np.ascontiguousarray(np.clip(turns, -bound, bound), dtype=dtype)
+def _folding(frequencies: Frequencies, spread: Array, dtype: Any) -> NDArray[np.float64]:
+    """Give a power of two for each frequency, 1 but for those whose phases are too large for the precision.
+
+    A phase of many turns is random: it is how heavy-tailed kernels tell close points apart. But a floating-point
+    number beyond 2^23 (2^52) is whole, so its fraction of a turn would be 0 for all points, which is not random at all.
+    Such frequencies are halved until their typical phases have a fraction again. They stay different from one another,
+    and still large enough to tell points apart that differ by 2^-14 (2^-40) of the spread of the data.
+    """
+    typical = np.maximum(frequencies.typical_phases(spread) / (2.0 * np.pi), 1e-300)
+    return np.exp2(-np.ceil(np.maximum(np.log2(typical / _LARGEST_TURNS[np.dtype(dtype)]), 0.0)))

@@ -179,7 +179,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         X = self._validated(X, reset=False)
         plan = self._plan(X.dtype)
         W = self.frequencies_
-        W = (W * np.exp(-0.5 * smoothing**2 * np.square(W).sum(axis=1, keepdims=True))).astype(plan.dtype)
+        W = W * np.exp(-0.5 * smoothing**2 * np.square(W).sum(axis=1, keepdims=True))
+        W = np.clip(W, -1e30, 1e30).astype(plan.dtype)  # finite in float32 too, if not smoothed
         of_cos, of_sin = np.split(coef.astype(plan.dtype).reshape(len(coef), -1), 2)
         gradient = np.empty((X.shape[0], of_cos.shape[1], W.shape[1]), dtype=plan.dtype)
         for rows, block in self._blocks(plan, X, min(1024, X.shape[0]), 2 * plan.n_frequencies):
@@ -317,8 +318,12 @@ def _resolve(kernel: Kernel, X: Any, rng: np.random.Generator) -> Kernel:
 
 
 def _center_and_spread(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the mean and the standard deviation of each column, from at most 10,000 rows spread over the data."""
-    step = -(-X.shape[0] // 10_000)
+    """Give about the mean and the standard deviation of each column, from at most 1024 rows spread over the data.
+
+    The center is rounded to float32, so that subtracting it means the same in both precisions.
+    """
+    step = -(-X.shape[0] // 1024)
     sample = X[::step].toarray() if sparse.issparse(X) else X[::step]
-    center = sample.mean(axis=0, dtype=np.float64)
-    return center, sample.std(axis=0, dtype=np.float64)
+    center = sample.mean(axis=0, dtype=np.float64).astype(np.float32).astype(np.float64)
+    spread = sample.std(axis=0, dtype=np.float64)
+    return center, spread if spread.any() else np.ones_like(spread)

@@ -13,14 +13,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from . import hadamard
+from .schedule import slices
 from .sincos import sincos_row
 
 Array = NDArray[Any]
 
-#: Numbers of a block of phases: 1 MB of float32, within the second-level cache or just beyond it.
-PHASES_IN_CACHE = 1 << 18
-#: Columns of one matrix product: wide enough for BLAS, narrow enough for many rows within PHASES_IN_CACHE.
+#: Columns of one matrix product, and rows of a block: its phases (256 KB of float32) stay in the second-level cache.
 COLUMNS_OF_PRODUCT = 512
+ROWS_OF_PRODUCT = 128
+#: Numbers that are transformed together: 1 MB of float32.
+NUMBERS_OF_TRANSFORM = 1 << 18
 
 
 @njit(nogil=True, cache=True)
@@ -37,15 +39,21 @@ def sincos(turns, offset, scale, out, start):
         sincos_row(turns[i], shift, scale, cos, sin)
 
 
-def dense_block(points: Array, turns: Array, offset: Array, scale: float, out: Array) -> None:
-    """Write the features of (rows, d) points for frequencies (d, p), in turns, to the (rows, 2p) array ``out``."""
-    n_rows, p = points.shape[0], turns.shape[1]
-    phases = np.empty(n_rows * min(p, COLUMNS_OF_PRODUCT), dtype=points.dtype)
-    for start in range(0, p, COLUMNS_OF_PRODUCT):
-        width = min(COLUMNS_OF_PRODUCT, p - start)
+def columns_for_products(turns: Array) -> list[Array]:
+    """Cut (d, p) frequencies into contiguous pieces, each for one matrix product."""
+    return [np.ascontiguousarray(turns[:, columns]) for columns in slices(turns.shape[1], COLUMNS_OF_PRODUCT)]
+
+
+def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float, out: Array) -> None:
+    """Write the features of (rows, d) points, for pieces of the frequencies in turns, to the (rows, 2p) ``out``."""
+    n_rows, start = points.shape[0], 0
+    phases = np.empty(n_rows * pieces[0].shape[1], dtype=points.dtype)
+    for turns in pieces:
+        width = turns.shape[1]
         block = phases[: n_rows * width].reshape(n_rows, width)
-        np.dot(points, turns[:, start : start + width], out=block)
-        sincos(block, offset, turns.dtype.type(scale), out, start)
+        np.dot(points, turns, out=block)
+        sincos(block, offset, points.dtype.type(scale), out, start)
+        start += width
 
 
 def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, scale: float, out: Array) -> None:
@@ -73,12 +81,14 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
         sincos(block, offset, scale, out, start)
 
 
-def rows_of_dense_block(n_rows: int, n_frequencies: int) -> int:
-    """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it."""
-    in_cache = PHASES_IN_CACHE // min(n_frequencies, COLUMNS_OF_PRODUCT)
-    return int(max(16, min(in_cache, n_rows // 8, 1024)))
+def rows_of_dense_block(n_rows: int, n_features: int) -> int:
+    """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it.
+
+    Products of many columns want more rows: their phases need less of the time, and cache, that is there.
+    """
+    return max(16, min(n_rows // 8, ROWS_OF_PRODUCT if n_features < 256 else 2 * ROWS_OF_PRODUCT))
 
 
 def rows_of_hadamard_block(n_rows: int, dimension: int) -> int:
     """Choose how many points are transformed together: 64 if they fit into cache."""
-    return int(max(8, min(PHASES_IN_CACHE // dimension, n_rows // 8, 64)))
+    return max(8, min(NUMBERS_OF_TRANSFORM // dimension, n_rows // 8, 64))

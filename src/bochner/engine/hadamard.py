@@ -38,9 +38,48 @@ def _butterfly_8(a, b, c, d, e, f, g, h):
 
 
 @njit(nogil=True, cache=True)
-def transform(x, n_points):
-    """Apply the unnormalised Hadamard matrix, in place, to the flat (D * n_points) array ``x``."""
-    n, h = x.shape[0], n_points
+def _signed_butterfly_8(a, b, c, d, e, f, g, h, signs):
+    """The butterfly of the lowest levels, with the sign flips that go before it."""
+    s0, s1, s2, s3, s4, s5, s6, s7 = signs[0], signs[1], signs[2], signs[3], signs[4], signs[5], signs[6], signs[7]
+    for j in range(a.shape[0]):
+        p0, p1, p2, p3 = a[j] * s0, b[j] * s1, c[j] * s2, d[j] * s3
+        p4, p5, p6, p7 = e[j] * s4, f[j] * s5, g[j] * s6, h[j] * s7
+        x0, x1, x2, x3 = p0 + p1, p0 - p1, p2 + p3, p2 - p3
+        x4, x5, x6, x7 = p4 + p5, p4 - p5, p6 + p7, p6 - p7
+        y0, y1, y2, y3 = x0 + x2, x1 + x3, x0 - x2, x1 - x3
+        y4, y5, y6, y7 = x4 + x6, x5 + x7, x4 - x6, x5 - x7
+        a[j], b[j], c[j], d[j] = y0 + y4, y1 + y5, y2 + y6, y3 + y7
+        e[j], f[j], g[j], h[j] = y0 - y4, y1 - y5, y2 - y6, y3 - y7
+
+
+@njit(nogil=True, cache=True)
+def _lowest_levels(x, signs, h):
+    """Flip signs and do the first levels, in place; return the run that the next level begins with."""
+    n = x.shape[0]
+    if n < 8 * h:
+        for k in range(n // h):
+            x[k * h : (k + 1) * h] *= signs[k]
+        return h
+    for i in range(0, n, 8 * h):
+        _signed_butterfly_8(
+            x[i : i + h],
+            x[i + h : i + 2 * h],
+            x[i + 2 * h : i + 3 * h],
+            x[i + 3 * h : i + 4 * h],
+            x[i + 4 * h : i + 5 * h],
+            x[i + 5 * h : i + 6 * h],
+            x[i + 6 * h : i + 7 * h],
+            x[i + 7 * h : i + 8 * h],
+            signs[i // h : i // h + 8],
+        )
+    return 8 * h
+
+
+@njit(nogil=True, cache=True)
+def flip_and_transform(x, signs, n_points):
+    """Flip signs, then apply the unnormalised Hadamard matrix, in place, to the flat (D * n_points) array ``x``."""
+    n = x.shape[0]
+    h = _lowest_levels(x, signs, n_points)
     while 8 * h <= n:
         for i in range(0, n, 8 * h):
             _butterfly_8(
@@ -62,37 +101,28 @@ def transform(x, n_points):
 
 
 @njit(nogil=True, cache=True)
-def _scale_rows(source, factors, target):
-    for i in range(source.shape[0]):
-        row, out, factor = source[i], target[i], factors[i]
-        for j in range(row.shape[0]):
-            out[j] = row[j] * factor
-
-
-@njit(nogil=True, cache=True)
 def spin(points, signs, work):
     """Apply three rounds of sign flips and Hadamard transforms to columns of points.
 
     ``points`` is (D, R) and stays as it is; the result, ``H S3 H S2 H S1 points`` without normalisation, goes to
     ``work``. ``signs`` is (3, D).
     """
-    n_points = points.shape[1]
+    work[:] = points
     flat = work.reshape(work.size)
-    _scale_rows(points, signs[0], work)
-    transform(flat, n_points)
-    for k in range(1, 3):
-        _scale_rows(work, signs[k], work)
-        transform(flat, n_points)
+    for k in range(3):
+        flip_and_transform(flat, signs[k], points.shape[1])
 
 
 @njit(nogil=True, cache=True)
 def scaled_transpose(columns, factors, rows):
-    """Write ``factors[j] * columns[j, r]`` to ``rows[r, j]``, by small squares that stay in cache."""
-    side = 16
+    """Write ``factors[j] * columns[j, r]`` to ``rows[r, j]``, eight columns at a time (a constant, to be unrolled)."""
     n, m = rows.shape
-    for j0 in range(0, m, side):
-        j1 = min(j0 + side, m)
+    whole = m - m % 8
+    for j0 in range(0, whole, 8):
         for r in range(n):
             row = rows[r]
-            for j in range(j0, j1):
-                row[j] = columns[j, r] * factors[j]
+            for j in range(8):
+                row[j0 + j] = columns[j0 + j, r] * factors[j0 + j]
+    for j in range(whole, m):
+        for r in range(n):
+            rows[r, j] = columns[j, r] * factors[j]
