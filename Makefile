@@ -3,9 +3,11 @@
 # Any Python from 3.11 on; another one can be named: make demo PYTHON=/path/to/python3.12
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
-# How many processes run the tests, and which peers the benchmarks are compared with (PEERS= for none).
+# How many processes run the tests.
 WORKERS ?= auto
-PEERS ?= torch xGPR
+# Peers to install for the benchmarks, besides scikit-learn: make bench PEERS="torch xGPR". Only if you ask for them:
+# torch is large, and the licence of xGPR is for academic use.
+PEERS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,10 +33,12 @@ lint: $(VENV)/.dev ## check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench ## measure speed and quality against peers
+bench: $(VENV)/.bench ## measure speed and quality against the peers that are installed
+	@test -z "$(PEERS)" || $(PIP_INSTALL) $(PEERS)
 	$(BIN)/python benchmarks/features.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/import_and_memory.py
 
 clean: ## remove the environment, caches and results
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache bochner-demo.png
@@ -64,9 +68,7 @@ $(VENV)/.dev: $(VENV)/.created pyproject.toml
 	@$(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-# A peer that cannot be installed is left out: the tables then show it as missing.
 $(VENV)/.bench: $(VENV)/.created pyproject.toml
-	@echo "Installing bochner and its peers into $(VENV) (several minutes, once) ..."
-	@$(PIP_INSTALL) -e . psutil
-	@for peer in $(PEERS); do $(PIP_INSTALL) $$peer || echo "$$peer cannot be installed: left out."; done
+	@echo "Installing bochner into $(VENV) (a minute or two, once) ..."
+	@$(PIP_INSTALL) -e '.[bench]'
 	@touch $@

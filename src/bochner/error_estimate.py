@@ -57,7 +57,7 @@ def estimate_error(
     if ratio > 0.0:
         influence = numerator / numerator.mean() - denominator / denominator.mean()
         half = float(ndtri(0.5 + confidence / 2.0) * influence.std() / np.sqrt(n_pairs) / 2.0)
-    low, high = error * np.exp(-half), error * np.exp(half)
+    low, high = error * float(np.exp(-half)), error * float(np.exp(half))
     width = len(features.get_feature_names_out())
     needed = None if target is None else _width_for(target, error, width)
     needed_high = None if target is None else _width_for(target, high, width)

@@ -63,7 +63,7 @@ class DensePlan(FeaturePlan):
         self._pieces = engine.feature_map.columns_for_products(turns)
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return engine.feature_map.rows_of_dense_block(n_rows, self._n_features)
+        return engine.feature_map.rows_of_dense_block(n_rows, self._n_features, self.n_frequencies)
 
     def _write_block(self, shifted: Array, out: Array) -> None:
         engine.feature_map.dense_block(shifted, self._pieces, self.offset, self.scale, out)
@@ -80,7 +80,8 @@ class HadamardPlan(FeaturePlan):
         self._mixing = frequencies.mixing.astype(self.dtype)
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return engine.feature_map.rows_of_hadamard_block(n_rows, self._signs.shape[2])
+        size = self._signs.shape[2]
+        return engine.feature_map.rows_of_hadamard_block(n_rows, size, self.n_frequencies)
 
     def _write_block(self, shifted: Array, out: Array) -> None:
         mixed = shifted * self._mixing if self._mixing.ndim == 1 else shifted @ self._mixing

@@ -69,7 +69,7 @@ def hadamard_rows(n: int, dimension: int, rng: np.random.Generator) -> HadamardR
     size = padded_dimension(dimension)
     n_blocks = -(-n // size)
     signs = rng.choice(np.array([-1.0, 1.0]), size=(n_blocks, 3, size))
-    rotation = haar(size, rng)[:dimension] if size <= _LARGEST_ROTATED else None
+    rotation = haar(1, size, rng)[0, :dimension] if size <= _LARGEST_ROTATED else None
     return HadamardRows(n, dimension, signs, rotation)
 
 

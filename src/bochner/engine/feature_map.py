@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from . import hadamard
+from .compiling import compiled
 from .schedule import slices
 from .sincos import sincos_row
 
@@ -23,9 +23,11 @@ COLUMNS_OF_PRODUCT = 512
 ROWS_OF_PRODUCT = 128
 #: Numbers that are transformed together: 1 MB of float32.
 NUMBERS_OF_TRANSFORM = 1 << 18
+#: Phases of a block that is worth a thread.
+SMALLEST_BLOCK = 1 << 15
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def sincos(turns, offset, scale, out, start):
     """Write scaled cosines and sines of phases (rows, w) to the columns of ``out`` that begin at ``start``.
 
@@ -67,7 +69,7 @@ def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, sca
     _hadamard_columns(columns, signs, radii, offset, radii.dtype.type(scale), out)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _hadamard_columns(columns, signs, radii, offset, scale, out):
     (dimension, n_points), p = columns.shape, len(radii)
     work = np.empty_like(columns)
@@ -81,14 +83,16 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
         sincos(block, offset, scale, out, start)
 
 
-def rows_of_dense_block(n_rows: int, n_features: int) -> int:
+def rows_of_dense_block(n_rows: int, n_features: int, n_frequencies: int) -> int:
     """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it.
 
     Products of many columns want more rows: their phases need less of the time, and cache, that is there.
     """
-    return max(16, min(n_rows // 8, ROWS_OF_PRODUCT if n_features < 256 else 2 * ROWS_OF_PRODUCT))
+    most = ROWS_OF_PRODUCT if n_features < 256 else 2 * ROWS_OF_PRODUCT
+    return min(most, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
 
 
-def rows_of_hadamard_block(n_rows: int, dimension: int) -> int:
+def rows_of_hadamard_block(n_rows: int, dimension: int, n_frequencies: int) -> int:
     """Choose how many points are transformed together: 64 if they fit into cache."""
-    return max(8, min(NUMBERS_OF_TRANSFORM // dimension, n_rows // 8, 64))
+    most = max(8, min(64, NUMBERS_OF_TRANSFORM // dimension))
+    return min(most, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 8))

@@ -5,10 +5,10 @@ difference of contiguous runs of at least R numbers, which vectorises at every l
 levels (runs of 1, 2, 4 numbers) would cost more than all the others together.
 """
 
-from numba import njit
+from .compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _butterfly_2(a, b):
     for j in range(a.shape[0]):
         x, y = a[j], b[j]
@@ -16,7 +16,7 @@ def _butterfly_2(a, b):
         b[j] = x - y
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _butterfly_4(a, b, c, d):
     for j in range(a.shape[0]):
         x0, x1 = a[j] + b[j], a[j] - b[j]
@@ -24,7 +24,7 @@ def _butterfly_4(a, b, c, d):
         a[j], b[j], c[j], d[j] = x0 + x2, x1 + x3, x0 - x2, x1 - x3
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _butterfly_8(a, b, c, d, e, f, g, h):
     for j in range(a.shape[0]):
         x0, x1 = a[j] + b[j], a[j] - b[j]
@@ -37,7 +37,7 @@ def _butterfly_8(a, b, c, d, e, f, g, h):
         e[j], f[j], g[j], h[j] = y0 - y4, y1 - y5, y2 - y6, y3 - y7
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _signed_butterfly_8(a, b, c, d, e, f, g, h, signs):
     """The butterfly of the lowest levels, with the sign flips that go before it."""
     s0, s1, s2, s3, s4, s5, s6, s7 = signs[0], signs[1], signs[2], signs[3], signs[4], signs[5], signs[6], signs[7]
@@ -52,13 +52,13 @@ def _signed_butterfly_8(a, b, c, d, e, f, g, h, signs):
         e[j], f[j], g[j], h[j] = y0 - y4, y1 - y5, y2 - y6, y3 - y7
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _lowest_levels(x, signs, h):
     """Flip signs and do the first levels, in place; return the run that the next level begins with."""
     n = x.shape[0]
     if n < 8 * h:
-        for k in range(n // h):
-            x[k * h : (k + 1) * h] *= signs[k]
+        for j in range(n):
+            x[j] *= signs[j // h]
         return h
     for i in range(0, n, 8 * h):
         _signed_butterfly_8(
@@ -75,7 +75,7 @@ def _lowest_levels(x, signs, h):
     return 8 * h
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def flip_and_transform(x, signs, n_points):
     """Flip signs, then apply the unnormalised Hadamard matrix, in place, to the flat (D * n_points) array ``x``."""
     n = x.shape[0]
@@ -100,20 +100,21 @@ def flip_and_transform(x, signs, n_points):
         _butterfly_2(x[:h], x[h : 2 * h])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def spin(points, signs, work):
     """Apply three rounds of sign flips and Hadamard transforms to columns of points.
 
     ``points`` is (D, R) and stays as it is; the result, ``H S3 H S2 H S1 points`` without normalisation, goes to
     ``work``. ``signs`` is (3, D).
     """
-    work[:] = points
-    flat = work.reshape(work.size)
+    flat, source = work.reshape(work.size), points.reshape(points.size)
+    for j in range(flat.shape[0]):  # an assignment of slices would take seconds to compile
+        flat[j] = source[j]
     for k in range(3):
         flip_and_transform(flat, signs[k], points.shape[1])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def scaled_transpose(columns, factors, rows):
     """Write ``factors[j] * columns[j, r]`` to ``rows[r, j]``, eight columns at a time (a constant, to be unrolled)."""
     n, m = rows.shape

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from . import schedule
+from .compiling import compiled
 from .schedule import slices
 from .table import Table, look_up, tabulate
 
@@ -227,7 +227,7 @@ def _set_diagonal(tile: Array, offset: int) -> None:
     tile[rows, rows + offset] = 1.0
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _make_symmetric(tile):
     """Copy the upper half of a diagonal tile to the lower, and put ones on the diagonal."""
     for i in range(tile.shape[0]):
@@ -236,7 +236,7 @@ def _make_symmetric(tile):
         tile[i, i] = 1.0
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _transpose(tile, out, row, column):
     """Write the transposed tile into ``out`` at a position, by small squares that stay in cache."""
     side = 16
@@ -249,7 +249,7 @@ def _transpose(tile, out, row, column):
                 target[i] = tile[i0 + i, j]
 
 
-@njit(nogil=True, fastmath={"contract"}, cache=True)
+@compiled(fastmath={"contract"})
 def _squared_row(row, norm, norms, threshold, smallest):
     n_near = 0
     for j in range(row.shape[0]):
@@ -261,7 +261,7 @@ def _squared_row(row, norm, norms, threshold, smallest):
     return n_near
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _to_squared_distances(products, left, right, threshold, smallest):
     """Turn inner products into squared distances, in place; near pairs get a negative number and are counted."""
     n_near = 0
@@ -270,7 +270,7 @@ def _to_squared_distances(products, left, right, threshold, smallest):
     return n_near
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _positions_of_near(squared, n_near):
     positions = np.empty((n_near, 2), np.int64)
     k = 0
@@ -283,7 +283,7 @@ def _positions_of_near(squared, n_near):
     return positions
 
 
-@njit(nogil=True, fastmath={"contract", "reassoc"}, cache=True)
+@compiled(fastmath={"contract", "reassoc"})
 def _squared_differences(left, right, positions):
     out = np.empty(positions.shape[0])
     for k in range(positions.shape[0]):
@@ -295,7 +295,7 @@ def _squared_differences(left, right, positions):
     return out
 
 
-@njit(nogil=True, fastmath={"contract"}, cache=True)
+@compiled(fastmath={"contract"})
 def _add_differences_row(point, right, distances):
     for k in range(right.shape[0]):
         coordinate, row = point[k], right[k]
@@ -303,7 +303,7 @@ def _add_differences_row(point, right, distances):
             distances[j] += abs(coordinate - row[j])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _add_differences(left, right, distances):
     for i in range(left.shape[0]):
         _add_differences_row(left[i], right, distances[i])

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
+
+from .compiling import compiled
 
 #: Octaves below the largest argument; what is smaller still is left to the function itself.
 OCTAVES = 30
@@ -73,7 +74,7 @@ def _interpolation(n: int) -> tuple[NDArray[np.float64], NDArray[np.longdouble]]
     return np.cos(angles).astype(np.float64), to_chebyshev @ to_powers
 
 
-@njit(nogil=True, fastmath={"contract"}, cache=True)
+@compiled(fastmath={"contract"})
 def _look_up_32(bits, coefficients, first_cell, out):
     last = coefficients.shape[0] - 1
     for j in range(bits.shape[0]):
@@ -83,7 +84,7 @@ def _look_up_32(bits, coefficients, first_cell, out):
         out[j] = ((c[3] * x + c[2]) * x + c[1]) * x + c[0]
 
 
-@njit(nogil=True, fastmath={"contract"}, cache=True)
+@compiled(fastmath={"contract"})
 def _look_up_64(bits, coefficients, first_cell, out):
     last = coefficients.shape[0] - 1
     for j in range(bits.shape[0]):
@@ -94,13 +95,13 @@ def _look_up_64(bits, coefficients, first_cell, out):
         out[j] = (((value * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _look_up_rows_32(bits, coefficients, first_cell, out):
     for i in range(bits.shape[0]):
         _look_up_32(bits[i], coefficients, first_cell, out[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _look_up_rows_64(bits, coefficients, first_cell, out):
     for i in range(bits.shape[0]):
         _look_up_64(bits[i], coefficients, first_cell, out[i])
