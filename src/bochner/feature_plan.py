@@ -116,7 +116,7 @@ def plan_for(frequencies: Frequencies, center: Array, spread: Array, dtype: Any)
 
 
 def _fraction(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(turns - np.rint(turns))
+    return turns - np.rint(turns)
 
 
 def _folding(frequencies: Frequencies, spread: Array, dtype: Any) -> NDArray[np.float64]:

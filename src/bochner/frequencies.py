@@ -39,11 +39,11 @@ class DenseFrequencies:
 
     def phases(self, point: Array) -> Array:
         """Give the phases of one point, in radians."""
-        return np.asarray(self.matrix @ point)
+        return self.matrix @ point
 
     def typical_phases(self, spread: Array) -> Array:
         """Give the standard deviation of each phase over data with these standard deviations of the columns."""
-        return np.asarray(np.sqrt(np.square(self.matrix * spread).sum(axis=1)))
+        return np.sqrt(np.square(self.matrix * spread).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class HadamardFrequencies:
     def rows(self, which: NDArray[np.intp]) -> Array:
         """Form some of the frequencies."""
         rows = self.directions.rows(which) * self.radii[which, None]
-        return np.asarray(rows * self.whitening if self.whitening.ndim == 1 else rows @ self.whitening.T)
+        return rows * self.whitening if self.whitening.ndim == 1 else rows @ self.whitening.T
 
     @property
     def mixing(self) -> Array:
@@ -71,12 +71,12 @@ class HadamardFrequencies:
         """Give the phases of one point, in radians."""
         mixing = self.mixing
         mixed = point * mixing if mixing.ndim == 1 else point @ mixing
-        return np.asarray(self.directions.project(mixed[None])[0] * self.radii)
+        return self.directions.project(mixed[None])[0] * self.radii
 
     def typical_phases(self, spread: Array) -> Array:
         """Give about the standard deviation of each phase over data with these standard deviations of the columns."""
         squared = np.square(self.whitening.T * spread).sum() / self.directions.radial_dimension
-        return np.asarray(self.radii * np.sqrt(squared))
+        return self.radii * np.sqrt(squared)
 
 
 Frequencies = DenseFrequencies | HadamardFrequencies
@@ -120,7 +120,7 @@ def draw(
 
 def _radii(kernel: RadialKernel, n: int, dimension: int, sampling: str, rng: np.random.Generator) -> Array:
     logarithms = kernel.sample_log_radii(n, dimension, sampling, rng)
-    return np.asarray(np.exp(np.minimum(logarithms, _LARGEST_LOG_RADIUS)))
+    return np.exp(np.minimum(logarithms, _LARGEST_LOG_RADIUS))
 
 
 def _scaled_gaussians(
@@ -143,7 +143,7 @@ def _scaled_gaussians(
         u = sampling_schemes.uniforms(sampling, n, k, for_radii)
         gaussians = direction_schemes.gaussian_rows(n, dimension, for_directions)
     scales = np.exp(np.minimum(0.5 * kernel.log_mixture(*u[:k]), _LARGEST_LOG_RADIUS))
-    return np.asarray(gaussians * np.broadcast_to(scales, (n,))[:, None])
+    return gaussians * np.broadcast_to(scales, (n,))[:, None]
 
 
 def _bounded(values: Any) -> Array:

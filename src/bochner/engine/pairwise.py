@@ -54,7 +54,7 @@ class Points:
         """Whiten some rows in float64."""
         shifted = np.subtract(self.raw[rows], self.center, dtype=np.float64)
         if self.whitening.ndim == 2:
-            return np.asarray(shifted @ self.whitening)
+            return shifted @ self.whitening
         shifted *= self.whitening
         return shifted
 

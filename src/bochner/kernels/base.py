@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,6 +14,8 @@ from scipy.spatial.distance import pdist
 
 from .. import engine, laws, sampling
 from .._validation import Range, as_points, check_number, invalid, is_number, result_type
+from .operator import KernelOperator
+from .parameters import Parametrised
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ _MEDIAN_ROWS = 1024
 _EIGENVALUE_TOLERANCE = 1e-8
 
 
-class Kernel(ABC):
+class Kernel(Parametrised, ABC):
     """A kernel ``k(x, z) = profile(distance(x, z))``: frozen, comparable, with the parameters of its constructor.
 
     The constructor only stores. `set_params` changes a kernel in place, as scikit-learn's grid search needs it;
@@ -35,50 +36,6 @@ class Kernel(ABC):
     metric: Any
     #: Allowed values of further numeric parameters.
     ranges: ClassVar[Mapping[str, Range]] = {}
-
-    # --- parameters ---------------------------------------------------------------------------------------------
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params: Any) -> Kernel:
-        """Set parameters, in place, and return the kernel."""
-        unknown = sorted(set(params) - set(self._parameter_names()))
-        if unknown:
-            allowed = ", ".join(self._parameter_names())
-            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}. Its parameters are: {allowed}.")
-        for name, value in params.items():
-            object.__setattr__(self, name, value)
-        return self
-
-    def replace(self, **params: Any) -> Kernel:
-        """Return a copy with some parameters changed."""
-        return type(self)(**{**self.get_params(), **params})
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        """Give the class and the parameters in a form that can be compared."""
-        values = ((name, np.asarray(value)) for name, value in self.get_params().items() if value is not None)
-        return (type(self).__name__, *((name, value.shape, *value.ravel().tolist()) for name, value in values))
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        changed = (
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if not np.array_equal(np.asarray(value, dtype=object), np.asarray(defaults[name].default, dtype=object))
-        )
-        return f"{type(self).__name__}({', '.join(changed)})"
 
     # --- validation ---------------------------------------------------------------------------------------------
 
@@ -200,7 +157,7 @@ class Kernel(ABC):
         -----
         ``length_scale="median"`` is resolved on Z, the reference set, or on X if there is no Z.
         """
-        return np.asarray(engine.pairwise.matrix(self._prepare(X, Z)))
+        return engine.pairwise.matrix(self._prepare(X, Z))
 
     def paired(self, X: Any, Z: Any) -> Array:
         """Evaluate the kernel between each row of X and the same row of Z, in float64."""
@@ -210,7 +167,7 @@ class Kernel(ABC):
             raise ValueError(f"X and Z of {type(self).__name__}.paired must have equally many rows.")
         kernel = self.resolve(right)
         difference = engine.pairwise.Points(left, right, kernel.whitening(left.shape[1])).doubles(slice(None))
-        return np.asarray(engine.pairwise.at_zero_one(kernel.profile, kernel._lengths(difference)))
+        return engine.pairwise.at_zero_one(kernel.profile, kernel._lengths(difference))
 
     def operator(self, X: Any, Z: Any = None) -> LinearOperator:
         """Return the kernel matrix as an operator: ``kernel.operator(X, Z) @ V`` works tile by tile.
@@ -225,23 +182,6 @@ class Kernel(ABC):
         True
         """
         return KernelOperator(self._prepare(X, Z))
-
-
-class KernelOperator(LinearOperator):  # type: ignore[misc]
-    """A kernel matrix that is computed anew, tile by tile, in each product and never held."""
-
-    def __init__(self, tiles: Any) -> None:
-        self._tiles = tiles
-        super().__init__(np.dtype(tiles.dtype), (len(tiles.a), len(tiles.b)))
-
-    def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(engine.pairwise.product(self._tiles, np.asarray(V)))
-
-    def _matvec(self, v: NDArray[Any]) -> NDArray[Any]:
-        return self._matmat(np.reshape(v, (-1, 1))).ravel()
-
-    def _adjoint(self) -> LinearOperator:
-        return KernelOperator(self._tiles.transposed())
 
 
 class RadialKernel(Kernel):
@@ -269,7 +209,7 @@ class RadialKernel(Kernel):
 
     def log_mixture(self, *u: Array) -> Array:
         """Turn uniforms into the logarithm of the mixture variable s."""
-        return np.asarray(np.log(self.mixture(*u)))
+        return np.log(self.mixture(*u))
 
     @property
     def radius_uniforms(self) -> int:
@@ -278,7 +218,7 @@ class RadialKernel(Kernel):
 
     def log_radius(self, u: Array, dimension: int) -> Array:
         """Turn (radius_uniforms, n) uniforms into log lengths of frequencies, ``chi_dimension * sqrt(s)``."""
-        return np.asarray(laws.log_chi(u[0], dimension) + 0.5 * self.log_mixture(*u[1:]))
+        return laws.log_chi(u[0], dimension) + 0.5 * self.log_mixture(*u[1:])
 
     def sample_log_radii(self, n: int, dimension: int, scheme: str, rng: np.random.Generator) -> Array:
         """Draw n log lengths of frequencies in ``dimension`` dimensions by a sampling scheme."""
@@ -291,7 +231,7 @@ class RadialKernel(Kernel):
         return draw(n, scheme)
 
     def _lengths(self, whitened: Array) -> Array:
-        return np.asarray(np.linalg.norm(whitened, axis=1))
+        return np.linalg.norm(whitened, axis=1)
 
     def _distances(self, whitened: Array) -> Array:
         products = whitened @ whitened.T
@@ -299,10 +239,10 @@ class RadialKernel(Kernel):
         squared = norms[:, None] + norms - 2.0 * products
         # What a product leaves of the distance of equal rows is rounding, not distance.
         squared[squared < 1e-14 * (norms[:, None] + norms)] = 0.0
-        return np.asarray(np.sqrt(squared[np.triu_indices(len(whitened), 1)]))
+        return np.sqrt(squared[np.triu_indices(len(whitened), 1)])
 
     def _tiles(self, a: Any, b: Any, dtype: Any) -> Any:
-        return engine.pairwise.EuclideanTiles(a, b, lambda t: np.asarray(self.profile(np.sqrt(t))), dtype)
+        return engine.pairwise.EuclideanTiles(a, b, lambda t: self.profile(np.sqrt(t)), dtype)
 
 
 class SeparableKernel(Kernel):
@@ -322,13 +262,13 @@ class SeparableKernel(Kernel):
         super()._validate_metric(n_features)
 
     def _lengths(self, whitened: Array) -> Array:
-        return np.asarray(abs(whitened).sum(axis=1))
+        return abs(whitened).sum(axis=1)
 
     def _distances(self, whitened: Array) -> Array:
-        return np.asarray(pdist(whitened, "cityblock"))
+        return pdist(whitened, "cityblock")
 
     def _tiles(self, a: Any, b: Any, dtype: Any) -> Any:
-        return engine.pairwise.ManhattanTiles(a, b, lambda t: np.asarray(self.profile(t)), dtype)
+        return engine.pairwise.ManhattanTiles(a, b, self.profile, dtype)
 
 
 def _as_float_array(owner: object, parameter: str, value: Any, allowed: str) -> Array:
@@ -354,7 +294,7 @@ def _square_root(metric: Any, n_features: int) -> Array:
     eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     kept = eigenvalues > 1e-12 * eigenvalues[-1]
     half = vectors[:, kept] * np.sqrt(eigenvalues[kept])
-    return np.asarray(half @ vectors.T if kept.all() else half)
+    return half @ vectors.T if kept.all() else half
 
 
 def _median_or_one(kernel: Kernel, distances: Array) -> float:

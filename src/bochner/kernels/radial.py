@@ -86,7 +86,7 @@ class Matern(RadialKernel):
     def log_mixture(self, *u: Array) -> Array:  # noqa: D102
         if np.isinf(self.nu):
             return np.zeros_like(u[0])
-        return np.asarray(np.log(self.nu) - laws.log_gamma(1.0 - u[0], self.nu))
+        return np.log(self.nu) - laws.log_gamma(1.0 - u[0], self.nu)
 
     @property
     def radius_uniforms(self) -> int:  # noqa: D102
@@ -95,7 +95,7 @@ class Matern(RadialKernel):
     def log_radius(self, u: Array, dimension: int) -> Array:  # noqa: D102
         if np.isinf(self.nu):
             return laws.log_chi(u[0], dimension)
-        return np.asarray(0.5 * (np.log(2.0 * self.nu) + laws.log_beta_prime(u[0], dimension / 2.0, self.nu)))
+        return 0.5 * (np.log(2.0 * self.nu) + laws.log_beta_prime(u[0], dimension / 2.0, self.nu))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,7 +158,7 @@ class ExponentialPower(RadialKernel):
         return np.exp(-np.power(np.asarray(r, dtype=np.float64), self.exponent))
 
     def log_mixture(self, *u: Array) -> Array:  # noqa: D102
-        return np.asarray(np.log(2.0) + laws.log_positive_stable(u[0], u[1], self.exponent / 2.0))
+        return np.log(2.0) + laws.log_positive_stable(u[0], u[1], self.exponent / 2.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

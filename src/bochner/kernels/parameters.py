@@ -1,0 +1,54 @@
+"""Named parameters that are stored by the constructor, compared, shown and, for grid search, set."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+import numpy as np
+
+
+class Parametrised:
+    """An object whose parameters are those of its constructor, under the same names."""
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, in place, and return the kernel."""
+        unknown = sorted(set(params) - set(self._parameter_names()))
+        if unknown:
+            allowed = ", ".join(self._parameter_names())
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}. Its parameters are: {allowed}.")
+        for name, value in params.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def replace(self, **params: Any) -> Self:
+        """Return a copy with some parameters changed."""
+        return type(self)(**{**self.get_params(), **params})
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        """Give the class and the parameters in a form that can be compared."""
+        values = ((name, np.asarray(value)) for name, value in self.get_params().items() if value is not None)
+        return (type(self).__name__, *((name, value.shape, *value.ravel().tolist()) for name, value in values))
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if not np.array_equal(np.asarray(value, dtype=object), np.asarray(defaults[name].default, dtype=object))
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
