@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from numba import njit
@@ -28,13 +29,11 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+@lru_cache(maxsize=1)  # every loop would give the warning, and once is enough
 def _warn_about_cache() -> None:
-    # warn_explicit with a registry of our own: every loop would give the warning, and once is enough.
-    message = (
+    warnings.warn(
         "No folder can be written to keep compiled loops in, so that this process compiles them anew. "
-        "Set the environment variable NUMBA_CACHE_DIR to a folder that can."
+        "Set the environment variable NUMBA_CACHE_DIR to a folder that can.",
+        RuntimeWarning,
+        stacklevel=3,
     )
-    warnings.warn_explicit(message, RuntimeWarning, __file__, 0, registry=_shown)
-
-
-_shown: dict[str | tuple[str, type[Warning], int], int] = {}
