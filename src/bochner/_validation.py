@@ -62,11 +62,15 @@ def check_number(owner: object, parameter: str, value: Any, allowed: Range) -> f
     return float(value)
 
 
-def check_integer(owner: object, parameter: str, value: Any, low: int, *, even: bool = False) -> int:
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is a whole number, which True and False are not here."""
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def check_integer(owner: object, parameter: str, value: Any, low: int) -> int:
     """Return the value as an int of at least ``low``, or raise."""
-    whole = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < low or (even and value % 2):
-        raise invalid(owner, parameter, f"{'an even' if even else 'an'} integer of at least {low}", value)
+    if not is_integer(value) or value < low:
+        raise invalid(owner, parameter, f"an integer of at least {low}", value)
     return int(value)
 
 
@@ -113,7 +117,7 @@ def as_generator(owner: object, random_state: Any) -> np.random.Generator:
     """Turn ``random_state`` (None, an integer, a Generator or a RandomState) into one Generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint64))
-    whole = isinstance(random_state, Integral) and not isinstance(random_state, (bool, np.bool_))
-    if random_state is None or isinstance(random_state, np.random.Generator) or (whole and random_state >= 0):
+    seed = random_state is None or (is_integer(random_state) and random_state >= 0)
+    if seed or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     raise invalid(owner, "random_state", "None, a non-negative integer, a Generator or a RandomState", random_state)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import directions as direction_schemes
 from . import engine
 from . import sampling as sampling_schemes
-from ._validation import Range, as_generator, check_choice, check_integer, check_number, invalid
+from ._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer
 from .error_estimate import ErrorEstimate, estimate_error
 from .feature_plan import FeaturePlan, plan_for
 from .frequencies import choose_directions, draw
@@ -37,7 +37,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         A kernel of this library or your own, or one of "laplacian", "matern", "exponential_power", "gaussian",
         "rational_quadratic", "l1_laplacian", each with ``length_scale="median"``: the median distance in the data.
     n_components : int, default=1024
-        Width of the output, even: twice the number p of frequencies.
+        Width of the output, even: twice the number p of frequencies. Or 1: a single ``sqrt(2) cos(w.x + b)`` with
+        a random phase b, unbiased too, which scikit-learn's conventions ask for.
     directions : {"auto", "gaussian", "orthogonal", "hadamard"}, default="auto"
         Independent frequencies (RFF), orthogonal ones (ORF), orthogonal ones by fast Hadamard transforms, or the
         cheaper of the last two.
@@ -104,14 +105,15 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         kernel = self._validated_kernel()
         rng = as_generator(self, self.random_state)
         X = self._validated(X, reset=True)
-        n_features, n_frequencies = X.shape[1], self.n_components // 2
-        for_kernel, for_frequencies = _children(rng)
+        n_features, n_frequencies = X.shape[1], max(1, self.n_components // 2)
+        for_kernel, for_frequencies, for_phase = rng.spawn(3)
         resolved = _resolve(kernel, X, for_kernel)
         chosen = choose_directions(self, resolved, self.directions, n_features, n_frequencies)
         frequencies = draw(resolved, n_features, n_frequencies, chosen, self.sampling, for_frequencies)
         # Everything that can fail is behind us: only now the estimator changes.
         self.kernel_, self.directions_ = resolved, chosen
         self._frequencies = frequencies
+        self._single_cosine = _single_cosine(for_phase) if self.n_components == 1 else None
         self._center, self._spread = _center_and_spread(X)
         self._plans: dict[Any, FeaturePlan] = {}
         return self
@@ -133,7 +135,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         plan = self._plan(X.dtype)
-        shape = (X.shape[0], 2 * plan.n_frequencies)
+        shape = (X.shape[0], self._width)
         out = np.empty(shape, dtype=plan.dtype) if out is None else self._validated_out(out, shape, plan.dtype)
         self._write(plan, X, slice(0, X.shape[0]), out)
         return out
@@ -152,11 +154,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         plan = self._plan(X.dtype)
-        width = 2 * plan.n_frequencies
         if block_rows is None:
-            block_rows = max(1, int(get_config()["working_memory"] * 2**20 / (width * plan.dtype.itemsize)))
-        block_rows = min(check_integer(self, "block_rows", block_rows, 1), X.shape[0])
-        return self._blocks(plan, X, block_rows, width)
+            block_rows = max(1, int(get_config()["working_memory"] * 2**20 / (self._width * plan.dtype.itemsize)))
+        block_rows = check_integer(self, "block_rows", block_rows, 1)
+        return self._blocks(plan, X, block_rows, self._width)
 
     def gradient(self, X: Any, coef: Any, smoothing: float = 0.0) -> Array:
         """Compute the gradient, with respect to the input, of ``f(x) = transform(x) @ coef``.
@@ -181,9 +182,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         W = self.frequencies_
         W = W * np.exp(-0.5 * smoothing**2 * np.square(W).sum(axis=1, keepdims=True))
         W = np.clip(W, -1e30, 1e30).astype(plan.dtype)  # finite in float32 too, if not smoothed
-        of_cos, of_sin = np.split(coef.astype(plan.dtype).reshape(len(coef), -1), 2)
+        of_pairs = (
+            coef.reshape(len(coef), -1) if self._single_cosine is None else self._single_cosine @ coef.reshape(1, -1)
+        )
+        of_cos, of_sin = np.split(of_pairs.astype(plan.dtype), 2)
         gradient = np.empty((X.shape[0], of_cos.shape[1], W.shape[1]), dtype=plan.dtype)
-        for rows, block in self._blocks(plan, X, min(1024, X.shape[0]), 2 * plan.n_frequencies):
+        for rows, block in self._blocks(plan, X, 1024, 2 * plan.n_frequencies):
             cos, sin = np.split(block, 2, axis=1)
             for k in range(of_cos.shape[1]):
                 gradient[rows, k] = (cos * of_sin[:, k] - sin * of_cos[:, k]) @ W
@@ -222,14 +226,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the features: cos0, cos1, ..., sin0, sin1, ..."""
         check_is_fitted(self)
-        p = len(self._frequencies)
-        return np.array([f"{name}{i}" for name in ("cos", "sin") for i in range(p)], dtype=object)
+        names = [f"{name}{i}" for name in ("cos", "sin") for i in range(len(self._frequencies))]
+        return np.array(names[: self._width], dtype=object)
 
     # --- checks -------------------------------------------------------------------------------------------------
 
     def _validated_kernel(self) -> Kernel:
         """Check all parameters, and turn the kernel's name into a kernel."""
-        check_integer(self, "n_components", self.n_components, 2, even=True)
+        if not (
+            is_integer(self.n_components) and (self.n_components == 1 or self.n_components % 2 == 0 < self.n_components)
+        ):
+            raise invalid(self, "n_components", "an even integer of at least 2, or 1", self.n_components)
         check_choice(self, "directions", self.directions, direction_schemes.SCHEMES)
         check_choice(self, "sampling", self.sampling, sampling_schemes.SCHEMES)
         kernel: Any = self.kernel
@@ -259,7 +266,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def _validated_coef(self, coef: Any) -> Array:
-        coef, width = np.asarray(coef), 2 * len(self._frequencies)
+        coef, width = np.asarray(coef), self._width
         if coef.ndim not in (1, 2) or len(coef) != width or coef.dtype.kind not in "iuf":
             raise ValueError(
                 f"The 'coef' argument of gradient must be numbers of shape ({width},) or ({width}, n_outputs). "
@@ -269,6 +276,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     # --- execution ----------------------------------------------------------------------------------------------
 
+    @property
+    def _width(self) -> int:
+        return 2 * len(self._frequencies) if self._single_cosine is None else 1
+
     def _plan(self, dtype: Any) -> FeaturePlan:
         """Give what the engine needs in the precision of the result, made once."""
         dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
@@ -277,14 +288,19 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return self._plans[dtype]
 
     def _blocks(self, plan: FeaturePlan, X: Any, block_rows: int, width: int) -> Iterator[tuple[slice, Array]]:
-        buffer = np.empty((block_rows, width), dtype=plan.dtype)
+        buffer = np.empty((min(block_rows, X.shape[0]), width), dtype=plan.dtype)
         for rows in gen_batches(X.shape[0], block_rows):
             block = buffer[: rows.stop - rows.start]
             self._write(plan, X, rows, block)
             yield rows, block
 
-    @staticmethod
-    def _write(plan: FeaturePlan, X: Any, rows: slice, out: Array) -> None:
+    def _write(self, plan: FeaturePlan, X: Any, rows: slice, out: Array) -> None:
+        if out.shape[1] == 1:
+            pairs = np.empty((len(out), 2), dtype=out.dtype)
+            self._write(plan, X, rows, pairs)
+            out[:] = pairs @ self._single_cosine
+            return
+
         def write(block: slice) -> None:
             plan.write(X, slice(rows.start + block.start, rows.start + block.stop), out[block])
 
@@ -304,9 +320,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _children(rng: np.random.Generator) -> list[np.random.Generator]:
-    """Spawn independent streams for the choice of the length scale and for the frequencies."""
-    return rng.spawn(2)
+def _single_cosine(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Give the (2, 1) matrix that turns a cosine and a sine into ``sqrt(2) cos(. + b)`` with a random phase b."""
+    b = rng.uniform(0.0, 2.0 * np.pi)
+    return np.sqrt(2.0) * np.array([[np.cos(b)], [-np.sin(b)]])
 
 
 def _resolve(kernel: Kernel, X: Any, rng: np.random.Generator) -> Kernel:
