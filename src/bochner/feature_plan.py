@@ -32,7 +32,7 @@ class FeaturePlan(ABC):
         self.dtype = np.dtype(dtype)
         self.center = center
         self.n_frequencies = len(frequencies)
-        self.scale = 1.0 / np.sqrt(self.n_frequencies)
+        self.scale = self.dtype.type(1.0 / np.sqrt(self.n_frequencies))
         self.offset = _fraction(frequencies.phases(center) / (2.0 * np.pi)).astype(self.dtype)
         self._per_radian = _folding(frequencies, spread, self.dtype) / (2.0 * np.pi)
         self._fine = _FineColumns(frequencies, center, spread) if self.dtype == np.float32 else None
@@ -54,19 +54,20 @@ class FeaturePlan(ABC):
 
 
 class DensePlan(FeaturePlan):
-    """The plan of a dense frequency matrix: one matrix product a block."""
+    """The plan of a dense frequency matrix: one matrix product a block, or a plain loop for data of few columns."""
 
     def __init__(self, frequencies: DenseFrequencies, center: Array, spread: Array, dtype: Any) -> None:
         super().__init__(frequencies, center, spread, dtype)
-        turns = (frequencies.matrix.T * self._per_radian).astype(self.dtype)
-        self._n_features = len(turns)
-        self._pieces = engine.feature_map.columns_for_products(turns)
+        turns = np.ascontiguousarray(frequencies.matrix.T * self._per_radian, dtype=self.dtype)
+        few = len(turns) <= engine.feature_map.FEW_COLUMNS
+        self._turns = turns if few else engine.feature_map.columns_for_products(turns)
+        self._block = engine.feature_map.few_columns_block if few else engine.feature_map.dense_block
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return engine.feature_map.rows_of_dense_block(n_rows, self._n_features, self.n_frequencies)
+        return engine.feature_map.rows_of_dense_block(n_rows, self.n_frequencies)
 
     def _write_block(self, shifted: Array, out: Array) -> None:
-        engine.feature_map.dense_block(shifted, self._pieces, self.offset, self.scale, out)
+        self._block(shifted, self._turns, self.offset, self.scale, out)
 
 
 class HadamardPlan(FeaturePlan):

@@ -18,9 +18,11 @@ from .sincos import sincos_row
 
 Array = NDArray[Any]
 
-#: Columns of one matrix product, and rows of a block: its phases (256 KB of float32) stay in the second-level cache.
+#: Columns of one matrix product, and rows of a block: its phases (512 KB of float32) stay in the second-level cache.
 COLUMNS_OF_PRODUCT = 512
-ROWS_OF_PRODUCT = 128
+ROWS_OF_PRODUCT = 256
+#: Up to so many columns of the data, a plain loop beats the matrix product.
+FEW_COLUMNS = 10
 #: Numbers that are transformed together: 1 MB of float32.
 NUMBERS_OF_TRANSFORM = 1 << 18
 #: Phases of a block that is worth a thread.
@@ -54,8 +56,29 @@ def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float,
         width = turns.shape[1]
         block = phases[: n_rows * width].reshape(n_rows, width)
         np.dot(points, turns, out=block)
-        sincos(block, offset, points.dtype.type(scale), out, start)
+        sincos(block, offset, scale, out, start)
         start += width
+
+
+@compiled(fastmath={"contract"})
+def _phases_of_point(point, turns, phases):
+    x, w = point[0], turns[0]
+    for j in range(phases.shape[0]):
+        phases[j] = x * w[j]
+    for k in range(1, point.shape[0]):
+        x, w = point[k], turns[k]
+        for j in range(phases.shape[0]):
+            phases[j] += x * w[j]
+
+
+@compiled()
+def few_columns_block(points, turns, offset, scale, out):
+    """Do what `dense_block` does for points of few columns, where BLAS is slow: point by point, in the first cache."""
+    p = turns.shape[1]
+    phases = np.empty(p, points.dtype)
+    for i in range(points.shape[0]):
+        _phases_of_point(points[i], turns, phases)
+        sincos_row(phases, offset, scale, out[i, :p], out[i, p:])
 
 
 def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, scale: float, out: Array) -> None:
@@ -66,7 +89,7 @@ def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, sca
     """
     columns = np.zeros((signs.shape[2], points.shape[0]), dtype=points.dtype)
     columns[: points.shape[1]] = points.T
-    _hadamard_columns(columns, signs, radii, offset, radii.dtype.type(scale), out)
+    _hadamard_columns(columns, signs, radii, offset, scale, out)
 
 
 @compiled()
@@ -83,13 +106,9 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
         sincos(block, offset, scale, out, start)
 
 
-def rows_of_dense_block(n_rows: int, n_features: int, n_frequencies: int) -> int:
-    """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it.
-
-    Products of many columns want more rows: their phases need less of the time, and cache, that is there.
-    """
-    most = ROWS_OF_PRODUCT if n_features < 256 else 2 * ROWS_OF_PRODUCT
-    return min(most, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
+def rows_of_dense_block(n_rows: int, n_frequencies: int) -> int:
+    """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it."""
+    return min(ROWS_OF_PRODUCT, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
 
 
 def rows_of_hadamard_block(n_rows: int, dimension: int, n_frequencies: int) -> int:

@@ -1,0 +1,38 @@
+"""The Python examples of the documents run, and print what they say they print.
+
+A block fenced as ``python`` is run: as a session if it has prompts (``>>>``), as a script otherwise.
+The blocks of one document share their names, in the order in which a reader meets them.
+"""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FENCED = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_examples_of_a_document(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what an example writes goes away
+    text = path.read_text(encoding="utf-8")
+    names = {"__name__": "__main__"}
+    for block in FENCED.finditer(text):
+        first_line = text.count("\n", 0, block.start(1))
+        run_block(block[1], names, path, first_line)
+
+
+def run_block(source, names, path, first_line):
+    if ">>>" not in source:
+        # Blank lines in front make a traceback point at the line of the document.
+        exec(compile("\n" * first_line + source, path, "exec"), names)
+        return
+    session = doctest.DocTestParser().get_doctest(source, names, path.name, str(path), first_line)
+    report = []
+    results = doctest.DocTestRunner(optionflags=OPTIONS).run(session, out=report.append, clear_globs=False)
+    names.update(session.globs)  # the parser works on a copy
+    assert results.failed == 0, "".join(report)
