@@ -1,16 +1,17 @@
 """Functions of the distance between all pairs of points, tile by tile.
 
-Euclidean distances come from a matrix product, ``|a|^2 + |b|^2 - 2 a.b``, which is fast and loses the digits of
-pairs that are much closer to each other than to the origin. Such near pairs are found by that very comparison and
-done again by differences in float64; a tile with many of them is done again whole by a product in float64. So small
-distances are right to the last digits, and equal points give exactly the function at zero.
+L1 distances, and Euclidean ones in few dimensions, come from differences. In many dimensions they come from a matrix
+product, ``|a|^2 + |b|^2 - 2 a.b``, which is fast and loses the digits of pairs that are much closer to each other than
+to the origin. Such near pairs are found by that very comparison and done again by differences in float64; a tile with
+many of them is done again whole by a product in float64. So small distances are right to the last digits, and equal
+points give exactly the function at zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +19,21 @@ from numpy.typing import NDArray
 from . import schedule
 from .compiling import compiled
 from .schedule import slices
-from .table import Table, look_up, tabulate
+from .table import Table, bits_of, look_up_row, tabulate
 
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
-#: Side of the tiles of a symmetric matrix; smaller, because those on the diagonal do half of their work for nothing.
-TILE_SIDE = 192
-#: Up to this dimension a product in float64 costs no more than the rest, also for float32 points.
+#: Numbers that are worth a thread of their own.
+_NUMBERS_OF_TASK = 1 << 17
+#: Up to this dimension differences are quicker than a product ...
+_FEW_DIMENSIONS = 16
+#: ... and up to this one a product in float64 costs little more than one in float32.
 _CHEAP_DIMENSION = 32
 #: Share of near pairs beyond which a float32 tile is done again in float64.
 _MANY = 1 / 64
+_NONE = np.empty((0, 2), dtype=np.int64)
 
 
 class Points:
@@ -67,7 +71,7 @@ class Points:
             out[rows] = self.doubles(rows)
             norms[rows] = _squared_norms(out[rows])
 
-        schedule.run(whiten, slices(len(self), 256))
+        schedule.run(whiten, slices(len(self), max(64, _NUMBERS_OF_TASK // self.dimension)))
         return out, norms
 
 
@@ -83,14 +87,15 @@ def near_threshold(compute: Any, result: Any) -> float:
 
 
 @dataclass
-class EuclideanTiles:
-    """Tiles of ``function(|a - b|^2)`` for two sets of points."""
+class ProductTiles:
+    """Tiles of ``function(|a - b|^2)`` for two sets of points, by matrix products."""
 
     a: Points
     b: Points
     function: Function
     dtype: Any
-    compute: Any = field(init=False)
+    # Side of the tiles on the diagonal: small, because they do half of their product for nothing.
+    diagonal_side: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
         precise = self.dtype == np.float64 or self.a.dimension <= _CHEAP_DIMENSION
@@ -106,7 +111,7 @@ class EuclideanTiles:
             self._tables[dtype] = tabulate(self.function, self._largest, dtype)
         return self._tables[dtype]
 
-    def transposed(self) -> EuclideanTiles:
+    def transposed(self) -> ProductTiles:
         """Give the tiles of the transposed matrix."""
         return self if self.a is self.b else type(self)(self.b, self.a, self.function, self.dtype)
 
@@ -118,19 +123,19 @@ class EuclideanTiles:
         if self.compute == np.float32 and len(near) > _MANY * out.size:
             left, right = self.a.doubles(rows), self.b.doubles(columns)
             near = self._fill_by_product(left, right, (_squared_norms(left), _squared_norms(right)), out)
-        if len(near):
+        if len(near) > self_pairs(self, rows, columns):
             self._redo(near, rows, columns, out)
 
     def _fill_by_product(self, left: Array, right: Array, norms: tuple[Array, Array], out: Array) -> Array:
         """Fill ``out`` by a matrix product and return the (k, 2) positions of pairs that are too near for it."""
         table = self._table(left.dtype.type)
-        squared = left @ right.T
         threshold = left.dtype.type(near_threshold(left.dtype, self.dtype))
         smallest = left.dtype.type(table.smallest)
-        n_near = _to_squared_distances(squared, *norms, threshold, smallest)
-        near = _positions_of_near(squared, n_near) if n_near else np.empty((0, 2), dtype=np.int64)
-        look_up(table, squared, out)
-        return near
+        squared = left @ right.T
+        n_near = _finish(
+            squared, bits_of(squared), *norms, threshold, smallest, table.coefficients, table.first_cell, out
+        )
+        return _positions_of_near(squared, n_near) if n_near else _NONE
 
     def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
         left, right = self.a.doubles(rows), self.b.doubles(columns)
@@ -139,36 +144,59 @@ class EuclideanTiles:
 
 
 @dataclass
-class ManhattanTiles:
-    """Tiles of ``function(|a - b|_1)`` for two sets of points, always by differences."""
+class DifferenceTiles:
+    """Tiles of ``function(sum_j |a_j - b_j|^power)``, power 1 or 2, for two sets of points, by differences."""
 
     a: Points
     b: Points
     function: Function
     dtype: Any
+    power: int
+    diagonal_side: ClassVar[int] = 128
 
     def __post_init__(self) -> None:
         self._left = self.a.rounded(np.float64)[0]
-        self._right = self._left if self.a is self.b else self.b.rounded(np.float64)[0]
-        spread = abs(self._left).sum(axis=1).max() + abs(self._right).sum(axis=1).max()
-        self._table = tabulate(self.function, float(spread) or 1.0, np.float64)
+        right = self._left if self.a is self.b else self.b.rounded(np.float64)[0]
+        self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
+        lengths = (np.power(abs(points), self.power).sum(axis=1).max() for points in (self._left, right))
+        self._table = tabulate(self.function, 2.0 * sum(map(float, lengths)) or 1.0, np.float64)
 
-    def transposed(self) -> ManhattanTiles:
+    def transposed(self) -> DifferenceTiles:
         """Give the tiles of the transposed matrix."""
-        return self if self.a is self.b else type(self)(self.b, self.a, self.function, self.dtype)
+        return self if self.a is self.b else type(self)(self.b, self.a, self.function, self.dtype, self.power)
 
     def fill(self, rows: slice, columns: slice, out: Array) -> None:
         """Write one tile to ``out`` (C-contiguous)."""
-        right = np.ascontiguousarray(self._right[columns].T)
-        distances = np.zeros((rows.stop - rows.start, right.shape[1]))
-        _add_differences(self._left[rows], right, distances)
-        look_up(self._table, distances, out)
-        small = np.argwhere(distances < self._table.smallest)
-        if len(small):
-            out[small[:, 0], small[:, 1]] = at_zero_one(self.function, distances[small[:, 0], small[:, 1]])
+        left, right, table = self._left[rows], np.ascontiguousarray(self._right[:, columns]), self._table
+        n_small = _fill_by_differences(
+            left, right, self.power, table.smallest, table.coefficients, table.first_cell, out
+        )
+        if n_small > self_pairs(self, rows, columns):
+            distances = np.empty(out.shape)
+            _distances(left, right, self.power, distances)
+            small = distances < table.smallest
+            out[small] = at_zero_one(self.function, distances[small])
 
 
-Tiles = EuclideanTiles | ManhattanTiles
+def self_pairs(tiles: Tiles, rows: slice, columns: slice) -> int:
+    """Count the pairs of a point with itself in a tile; they need no second look, being 1 by definition."""
+    return max(0, min(rows.stop, columns.stop) - max(rows.start, columns.start)) if tiles.a is tiles.b else 0
+
+
+def euclidean_tiles(a: Points, b: Points, function: Function, dtype: Any) -> Tiles:
+    """Give the tiles of ``function(|a - b|^2)``, by what is quicker in that many dimensions."""
+    if a.dimension <= _FEW_DIMENSIONS:
+        return DifferenceTiles(a, b, function, dtype, power=2)
+    return ProductTiles(a, b, function, dtype)
+
+
+def manhattan_tiles(a: Points, b: Points, function: Function, dtype: Any) -> Tiles:
+    """Give the tiles of ``function(|a - b|_1)``."""
+    return DifferenceTiles(a, b, function, dtype, power=1)
+
+
+Tiles = ProductTiles | DifferenceTiles
+Task = tuple[slice, slice]
 
 
 def matrix(tiles: Tiles) -> Array:
@@ -176,20 +204,32 @@ def matrix(tiles: Tiles) -> Array:
     n, m, same = len(tiles.a), len(tiles.b), tiles.a is tiles.b
     out = np.empty((n, m), dtype=tiles.dtype)
 
-    def fill(task: tuple[slice, slice]) -> None:
+    def fill(task: Task) -> None:
         rows, columns = task
         tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=tiles.dtype)
         tiles.fill(rows, columns, tile)
-        if same and rows.start == columns.start:
+        if same and rows == columns:
             _make_symmetric(tile)
-        out[rows, columns] = tile
-        if same and rows.start < columns.start:
-            _transpose(tile, out, columns.start, rows.start)
+        _place(tile, out, rows.start, columns.start, same and rows != columns)
 
-    sides = (TILE_SIDE, TILE_SIDE) if same else (TILE_ROWS, TILE_COLUMNS)
-    tasks = [(i, j) for i in slices(n, sides[0]) for j in slices(m, sides[1]) if not same or i.start <= j.start]
-    schedule.run(fill, tasks)
+    schedule.run(fill, _upper_tasks(0, n, tiles.diagonal_side) if same else _all_tasks(n, m))
     return out
+
+
+def _all_tasks(n: int, m: int) -> list[Task]:
+    return [(rows, columns) for rows in slices(n, TILE_ROWS) for columns in slices(m, TILE_COLUMNS)]
+
+
+def _upper_tasks(start: int, stop: int, diagonal_side: int) -> list[Task]:
+    """Cut the upper half of a symmetric matrix into tiles: the square above the middle, then both halves likewise."""
+    if stop - start <= diagonal_side:
+        return [(slice(start, stop), slice(start, stop))]
+    middle = (start + stop) // 2
+    square = [
+        (slice(start + i.start, start + i.stop), slice(middle + j.start, middle + j.stop))
+        for i, j in _all_tasks(middle - start, stop - middle)
+    ]
+    return square + _upper_tasks(start, middle, diagonal_side) + _upper_tasks(middle, stop, diagonal_side)
 
 
 def product(tiles: Tiles, vectors: Array) -> Array:
@@ -237,20 +277,35 @@ def _make_symmetric(tile):
 
 
 @compiled()
-def _transpose(tile, out, row, column):
-    """Write the transposed tile into ``out`` at a position, by small squares that stay in cache."""
-    side = 16
+def _place(tile, out, row, column, mirrored):
+    """Write a tile to its place in the matrix and, if it is to be mirrored, its transpose on the other side."""
     n, m = tile.shape
-    for i0 in range(0, n, side):
-        width = min(side, n - i0)
+    for i in range(n):
+        source, target = tile[i], out[row + i, column : column + m]
         for j in range(m):
-            target = out[row + j, column + i0 : column + i0 + width]
-            for i in range(width):
+            target[j] = source[j]
+    if mirrored:
+        _transpose(tile, out, column, row)
+
+
+@compiled()
+def _transpose(tile, out, row, column):
+    """Write the transposed tile into ``out`` at a position, eight columns at a time (a constant, to be unrolled)."""
+    n, m = tile.shape
+    whole = n - n % 8
+    for i0 in range(0, whole, 8):
+        for j in range(m):
+            target = out[row + j, column + i0 : column + i0 + 8]
+            for i in range(8):
                 target[i] = tile[i0 + i, j]
+    for i in range(whole, n):
+        for j in range(m):
+            out[row + j, column + i] = tile[i, j]
 
 
 @compiled(fastmath={"contract"})
-def _squared_row(row, norm, norms, threshold, smallest):
+def _to_squared_distances(row, norm, norms, threshold, smallest):
+    """Turn inner products into squared distances, in place; near pairs get a negative number and are counted."""
     n_near = 0
     for j in range(row.shape[0]):
         lengths = norm + norms[j]
@@ -262,11 +317,12 @@ def _squared_row(row, norm, norms, threshold, smallest):
 
 
 @compiled()
-def _to_squared_distances(products, left, right, threshold, smallest):
-    """Turn inner products into squared distances, in place; near pairs get a negative number and are counted."""
+def _finish(products, bits, left, right, threshold, smallest, coefficients, first_cell, out):
+    """Turn inner products (and their bits, the same memory) into function values; return how many pairs are near."""
     n_near = 0
     for i in range(products.shape[0]):
-        n_near += _squared_row(products[i], left[i], right, threshold, smallest)
+        n_near += _to_squared_distances(products[i], left[i], right, threshold, smallest)
+        look_up_row(bits[i], coefficients, first_cell, out[i])
     return n_near
 
 
@@ -296,14 +352,75 @@ def _squared_differences(left, right, positions):
 
 
 @compiled(fastmath={"contract"})
-def _add_differences_row(point, right, distances):
-    for k in range(right.shape[0]):
-        coordinate, row = point[k], right[k]
-        for j in range(row.shape[0]):
-            distances[j] += abs(coordinate - row[j])
+def _add_differences(x, row, distances):
+    for j in range(row.shape[0]):
+        distances[j] += abs(x - row[j])
+
+
+@compiled(fastmath={"contract"})
+def _add_squares(x, row, distances):
+    for j in range(row.shape[0]):
+        distances[j] += (x - row[j]) ** 2
+
+
+# Four coordinates at once: distances are loaded and stored a quarter as often.
+@compiled(fastmath={"contract"})
+def _add_four_differences(x, row0, row1, row2, row3, distances):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    for j in range(row0.shape[0]):
+        first = abs(x0 - row0[j]) + abs(x1 - row1[j])
+        distances[j] += first + (abs(x2 - row2[j]) + abs(x3 - row3[j]))
+
+
+@compiled(fastmath={"contract"})
+def _add_four_squares(x, row0, row1, row2, row3, distances):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    for j in range(row0.shape[0]):
+        first = (x0 - row0[j]) ** 2 + (x1 - row1[j]) ** 2
+        distances[j] += first + ((x2 - row2[j]) ** 2 + (x3 - row3[j]) ** 2)
 
 
 @compiled()
-def _add_differences(left, right, distances):
+def _distances_of_point(point, right, power, distances):
+    """Write the sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
+    for j in range(distances.shape[0]):
+        distances[j] = 0.0
+    d = point.shape[0]
+    whole = d - d % 4
+    for k in range(0, whole, 4):
+        if power == 1:
+            _add_four_differences(point[k : k + 4], right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+        else:
+            _add_four_squares(point[k : k + 4], right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+    for k in range(whole, d):
+        if power == 1:
+            _add_differences(point[k], right[k], distances)
+        else:
+            _add_squares(point[k], right[k], distances)
+
+
+@compiled()
+def _distances(left, right, power, out):
     for i in range(left.shape[0]):
-        _add_differences_row(left[i], right, distances[i])
+        _distances_of_point(left[i], right, power, out[i])
+
+
+@compiled()
+def _count_below(row, bound):
+    count = 0
+    for j in range(row.shape[0]):
+        count += row[j] < bound
+    return count
+
+
+@compiled()
+def _fill_by_differences(left, right, power, smallest, coefficients, first_cell, out):
+    """Write function values, and return how many distances are too small for the table."""
+    n_small = 0
+    distances = np.empty(out.shape[1])
+    bits = distances.view(np.int64)
+    for i in range(left.shape[0]):
+        _distances_of_point(left[i], right, power, distances)
+        n_small += _count_below(distances, smallest)
+        look_up_row(bits, coefficients, first_cell, out[i])
+    return n_small

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -94,7 +94,7 @@ def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
 
 
 def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_threads: int) -> None:
-    """Let each thread take the next task as it gets free."""
+    """Let each thread, this one included, take the next task as it gets free."""
     queue = iter(tasks)
     lock = threading.Lock()
     stop = threading.Event()
@@ -111,11 +111,25 @@ def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_thr
                 stop.set()
                 raise
 
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(work) for _ in range(n_threads - 1)]
-        try:
-            work()
-            for other in others:
-                other.result()
-        finally:
-            stop.set()
+    helpers = [_pool().submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+        # A helper that has not begun is not needed any more, and may never begin: all threads of the pool can be
+        # waiting in this very line, for tasks that are themselves parallel.
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    finally:
+        stop.set()
+        wait([helper for helper in helpers if not helper.cancel()])
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    """Keep the threads between calls: to start them takes as long as a small transform."""
+    return ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="bochner")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has none of its parent's threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -14,16 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numba import int32
+from numba.extending import overload
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from . import schedule
 from .compiling import compiled
 
 #: Octaves below the largest argument; what is smaller still is left to the function itself.
-OCTAVES = 30
+OCTAVES = 24
 _CELL_BITS = 5
 _DEGREE = {np.dtype(np.float32): 3, np.dtype(np.float64): 7}
 _MANTISSA_BITS = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
@@ -47,9 +51,20 @@ def tabulate(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], lar
     lefts = _cell_edges(top - OCTAVES, top)
     nodes, to_powers = _interpolation(_DEGREE[dtype] + 1)
     points = lefts[:-1, None] + np.diff(lefts)[:, None] * (nodes + 1.0) / 2.0
-    coefficients = function(points.ravel()).reshape(points.shape) @ to_powers
+    coefficients = _in_parallel(function, points) @ to_powers
     first = np.array(lefts[0], dtype=dtype).view(_INTEGER[dtype]) >> (_MANTISSA_BITS[dtype] - _CELL_BITS)
     return Table(coefficients.astype(dtype), int(first), float(lefts[0]), float(lefts[-1]))
+
+
+def _in_parallel(function: Callable[[NDArray[Any]], NDArray[Any]], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evaluate the function, which may be as slow as a Bessel function, on all threads."""
+    values = np.empty_like(points)
+
+    def evaluate(rows: slice) -> None:
+        values[rows] = function(points[rows])
+
+    schedule.run(evaluate, schedule.slices(len(points), 256))
+    return values
 
 
 def _cell_edges(bottom: int, top: int) -> NDArray[np.float64]:
@@ -59,6 +74,7 @@ def _cell_edges(bottom: int, top: int) -> NDArray[np.float64]:
     return np.append(edges, np.ldexp(1.0, top))
 
 
+@lru_cache(maxsize=2)
 def _interpolation(n: int) -> tuple[NDArray[np.float64], NDArray[np.longdouble]]:
     """Give n Chebyshev points and the matrix that takes values there to coefficients of powers.
 
@@ -74,8 +90,20 @@ def _interpolation(n: int) -> tuple[NDArray[np.float64], NDArray[np.longdouble]]
     return np.cos(angles).astype(np.float64), to_chebyshev @ to_powers
 
 
-@compiled(fastmath={"contract"})
-def _look_up_32(bits, coefficients, first_cell, out):
+def look_up_row(bits, coefficients, first_cell, out):
+    """Write the function of a row of numbers, given by their bits; called from compiled code only.
+
+    Numbers outside the table get what its first or last cell gives.
+    """
+    raise TypeError("look_up_row is for compiled code.")
+
+
+@overload(look_up_row, jit_options={"nogil": True, "fastmath": {"contract"}})
+def _choose_precision(bits, coefficients, first_cell, out):
+    return _look_up_row_32 if bits.dtype == int32 else _look_up_row_64
+
+
+def _look_up_row_32(bits, coefficients, first_cell, out):
     last = coefficients.shape[0] - 1
     for j in range(bits.shape[0]):
         cell = min(max((bits[j] >> 18) - first_cell, 0), last)
@@ -84,8 +112,7 @@ def _look_up_32(bits, coefficients, first_cell, out):
         out[j] = ((c[3] * x + c[2]) * x + c[1]) * x + c[0]
 
 
-@compiled(fastmath={"contract"})
-def _look_up_64(bits, coefficients, first_cell, out):
+def _look_up_row_64(bits, coefficients, first_cell, out):
     last = coefficients.shape[0] - 1
     for j in range(bits.shape[0]):
         cell = min(max((bits[j] >> 47) - first_cell, 0), last)
@@ -95,19 +122,17 @@ def _look_up_64(bits, coefficients, first_cell, out):
         out[j] = (((value * x + c[3]) * x + c[2]) * x + c[1]) * x + c[0]
 
 
-@compiled()
-def _look_up_rows_32(bits, coefficients, first_cell, out):
-    for i in range(bits.shape[0]):
-        _look_up_32(bits[i], coefficients, first_cell, out[i])
+def bits_of(numbers: NDArray[Any]) -> NDArray[Any]:
+    """View floats as integers of the same size."""
+    return numbers.view(_INTEGER[numbers.dtype])
 
 
 @compiled()
-def _look_up_rows_64(bits, coefficients, first_cell, out):
+def _look_up_rows(bits, coefficients, first_cell, out):
     for i in range(bits.shape[0]):
-        _look_up_64(bits[i], coefficients, first_cell, out[i])
+        look_up_row(bits[i], coefficients, first_cell, out[i])
 
 
 def look_up(table: Table, arguments: NDArray[Any], out: NDArray[Any]) -> None:
-    """Write the function of a contiguous (rows, columns) array of arguments; clamped to the ends of the table."""
-    loop = _look_up_rows_32 if arguments.dtype == np.float32 else _look_up_rows_64
-    loop(arguments.view(_INTEGER[arguments.dtype]), table.coefficients, table.first_cell, out)
+    """Write the function of a C-contiguous (rows, columns) array of arguments to another."""
+    _look_up_rows(bits_of(arguments), table.coefficients, table.first_cell, out)

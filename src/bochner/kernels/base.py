@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,12 +95,14 @@ class Kernel(Parametrised, ABC):
         scale = np.broadcast_to(np.asarray(self.length_scale, dtype=np.float64), (n_features,))
         return root / scale if root.ndim == 1 else root / scale[:, None]
 
-    def resolve(self, X: Any, rng: np.random.Generator | None = None) -> Kernel:
+    def resolve(self, X: Any, rng: np.random.Generator | None = None) -> Self:
         """Validate against data and replace ``length_scale="median"`` by its value there.
 
         The median is that of the positive distances among all rows, or among 1024 random rows if there are more.
         """
-        points = as_points(X, self)
+        return self._resolve(as_points(X, self), rng)
+
+    def _resolve(self, points: NDArray[Any], rng: np.random.Generator | None = None) -> Self:
         self.validate(points.shape[1])
         if not isinstance(self.length_scale, str):
             return self
@@ -133,8 +135,9 @@ class Kernel(Parametrised, ABC):
     def _prepare(self, X: Any, Z: Any) -> Any:
         left = as_points(X, self)
         right = left if Z is None or Z is X else as_points(Z, self, "Z", left.shape[1])
-        kernel = self.resolve(right)
-        center = right.mean(axis=0, dtype=np.float64)
+        kernel = self._resolve(right)
+        # Any point amid the data will do as origin.
+        center = right[:: -(-len(right) // 256)].mean(axis=0, dtype=np.float64)
         T = kernel.whitening(left.shape[1])
         b = engine.pairwise.Points(right, center, T)
         a = b if right is left else engine.pairwise.Points(left, center, T)
@@ -165,7 +168,7 @@ class Kernel(Parametrised, ABC):
         right = as_points(Z, self, "Z", left.shape[1])
         if len(left) != len(right):
             raise ValueError(f"X and Z of {type(self).__name__}.paired must have equally many rows.")
-        kernel = self.resolve(right)
+        kernel = self._resolve(right)
         difference = engine.pairwise.Points(left, right, kernel.whitening(left.shape[1])).doubles(slice(None))
         return engine.pairwise.at_zero_one(kernel.profile, kernel._lengths(difference))
 
@@ -242,7 +245,7 @@ class RadialKernel(Kernel):
         return np.sqrt(squared[np.triu_indices(len(whitened), 1)])
 
     def _tiles(self, a: Any, b: Any, dtype: Any) -> Any:
-        return engine.pairwise.EuclideanTiles(a, b, lambda t: self.profile(np.sqrt(t)), dtype)
+        return engine.pairwise.euclidean_tiles(a, b, lambda t: self.profile(np.sqrt(t)), dtype)
 
 
 class SeparableKernel(Kernel):
@@ -268,7 +271,7 @@ class SeparableKernel(Kernel):
         return pdist(whitened, "cityblock")
 
     def _tiles(self, a: Any, b: Any, dtype: Any) -> Any:
-        return engine.pairwise.ManhattanTiles(a, b, self.profile, dtype)
+        return engine.pairwise.manhattan_tiles(a, b, self.profile, dtype)
 
 
 def _as_float_array(owner: object, parameter: str, value: Any, allowed: str) -> Array:
