@@ -93,9 +93,17 @@ def as_points(X: Any, owner: object, name: str = "X", n_features: int | None = N
     points = _as_numbers(points, who)
     if n_features is not None and points.shape[1] != n_features:
         raise ValueError(f"{who} must have {n_features} columns. Got {points.shape[1]}.")
-    if points.dtype.kind == "f" and not np.isfinite(points.sum()) and not np.isfinite(points).all():
+    if not _is_finite(points):
         raise ValueError(f"{who} must be finite. It has NaN or infinite entries.")
     return points
+
+
+def _is_finite(points: NDArray[Any]) -> bool:
+    """Look at the sum first, which needs no memory: it is finite only if all entries are."""
+    if points.dtype.kind != "f":
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(points.sum()) or np.isfinite(points).all())
 
 
 def _as_numbers(points: NDArray[Any], who: str) -> NDArray[Any]:
@@ -103,9 +111,11 @@ def _as_numbers(points: NDArray[Any], who: str) -> NDArray[Any]:
     if points.dtype.kind in "iufb" and points.dtype != np.longdouble:
         return points
     try:
-        return points.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{who} must hold numbers. Got an array of type {points.dtype}.") from error
+        if points.dtype.kind in "Of":
+            return points.astype(np.float64)
+    except (TypeError, ValueError):
+        pass  # said below, in our words
+    raise ValueError(f"{who} must hold numbers. Got an array of type {points.dtype}.")
 
 
 def result_type(*arrays: NDArray[Any]) -> type[np.float32] | type[np.float64]:

@@ -244,7 +244,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             kernel.validate()
             return kernel
         if isinstance(kernel, str) and kernel in BY_NAME:
-            return BY_NAME[kernel](length_scale="median")  # type: ignore[call-arg]
+            return BY_NAME[kernel](length_scale="median")
         is_class = isinstance(kernel, type) and issubclass(kernel, Kernel)
         hint = f"Write {kernel.__name__}() for a kernel of that class." if is_class else ""
         names = ", ".join(repr(name) for name in BY_NAME)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, betaln, gammaincinv, gammaln
+from scipy.special import betainccinv, betaincinv, betaln, gammainccinv, gammaincinv, gammaln
 
 Array = NDArray[np.float64]
 
@@ -25,6 +25,11 @@ def finite_exp(logarithm: Array) -> Array:
     return np.exp(np.clip(logarithm, -_LARGEST_LOG, _LARGEST_LOG))
 
 
+def _log_or(quantile: Array, tail: Array) -> Array:
+    """Take the logarithm of a quantile, and of its tail's first term where the quantile underflows."""
+    return np.where(quantile > _TINY, np.log(np.maximum(quantile, _TINY)), tail)
+
+
 def log_gamma(u: Array, shape: float) -> Array:
     """Logarithm of a gamma variable of unit scale.
 
@@ -33,9 +38,12 @@ def log_gamma(u: Array, shape: float) -> Array:
     Near zero ``P(G <= g) = g**shape / Gamma(shape + 1) (1 + O(g))``, which gives the logarithm of a quantile that
     is too small for float64 itself.
     """
-    quantile = gammaincinv(shape, u)
-    tail = (np.log(u) + gammaln(shape + 1.0)) / shape
-    return np.where(quantile > _TINY, np.log(np.maximum(quantile, _TINY)), tail)
+    return _log_or(gammaincinv(shape, u), (np.log(u) + gammaln(shape + 1.0)) / shape)
+
+
+def log_inverse_gamma(u: Array, shape: float) -> Array:
+    """Logarithm of the reciprocal of a gamma variable of unit scale; increasing in ``u``, exact in both tails."""
+    return -_log_or(gammainccinv(shape, u), (np.log1p(-u) + gammaln(shape + 1.0)) / shape)
 
 
 def gamma(u: Array, shape: float) -> Array:
@@ -45,7 +53,7 @@ def gamma(u: Array, shape: float) -> Array:
 
 def inverse_gamma(u: Array, shape: float) -> Array:
     """Reciprocal of a gamma variable of unit scale; increasing in ``u``."""
-    return finite_exp(-log_gamma(1.0 - u, shape))
+    return finite_exp(log_inverse_gamma(u, shape))
 
 
 def log_chi(u: Array, df: float) -> Array:
@@ -58,22 +66,17 @@ def chi(u: Array, df: float) -> Array:
     return finite_exp(log_chi(u, df))
 
 
-def _log_beta(u: Array, a: float, b: float) -> Array:
-    """Logarithm of a beta variable, by the first term of its series where the variable itself underflows."""
-    quantile = betaincinv(a, b, u)
-    tail = (np.log(u) + np.log(a) + betaln(a, b)) / a
-    return np.where(quantile > _TINY, np.log(np.maximum(quantile, _TINY)), tail)
-
-
 def log_beta_prime(u: Array, a: float, b: float) -> Array:
     """Logarithm of a beta prime variable, the odds ``z / (1 - z)`` of a beta variable.
 
     Notes
     -----
-    ``1 - z`` is taken as the quantile of the complement, Beta(b, a) at ``1 - u``, so that the upper tail keeps its
+    ``1 - z`` is Beta(b, a), and taken as the quantile of its upper probability u, so that both tails keep their
     digits.
     """
-    return _log_beta(u, a, b) - _log_beta(1.0 - u, b, a)
+    z = _log_or(betaincinv(a, b, u), (np.log(u) + np.log(a) + betaln(a, b)) / a)
+    complement = _log_or(betainccinv(b, a, u), (np.log1p(-u) + np.log(b) + betaln(a, b)) / b)
+    return z - complement
 
 
 def beta_prime(u: Array, a: float, b: float) -> Array:

@@ -50,8 +50,8 @@ def _sobol(n_points: int, dimension: int, rng: np.random.Generator) -> Array:
 
 
 def open_interval(u: Array) -> Array:
-    """Move the ends of the unit interval, which a generator may hit, to the nearest interior numbers."""
-    return np.clip(u, 2.0**-54, 1.0 - 2.0**-53)
+    """Move the ends of the unit interval, which a generator may hit, inwards, where ``1 - u`` is exact as well."""
+    return np.clip(u, 2.0**-53, 1.0 - 2.0**-53)
 
 
 def stratify_by_rank(draw: Callable[[int], Array], n_points: int, rng: np.random.Generator) -> Array:

@@ -37,7 +37,7 @@ _NONE = np.empty((0, 2), dtype=np.int64)
 
 
 class Points:
-    """Points as the engine wants them: shifted and whitened, in both precisions, on demand.
+    """Points as the engine wants them: shifted and whitened for products, as they are for differences.
 
     ``whitening`` is a vector (one factor per coordinate) or a matrix (d, k); ``center`` is subtracted first, which
     changes no distance and saves digits.
@@ -45,6 +45,7 @@ class Points:
 
     def __init__(self, raw: Array, center: Array, whitening: Array) -> None:
         self.raw, self.center, self.whitening = raw, center, whitening
+        self._mixed = _mix(raw, center, whitening) if whitening.ndim == 2 else None
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -54,13 +55,25 @@ class Points:
         """Number of coordinates after whitening."""
         return int(self.whitening.shape[-1])
 
-    def doubles(self, rows: slice) -> NDArray[np.float64]:
+    def whitened(self, rows: slice) -> NDArray[np.float64]:
         """Whiten some rows in float64."""
+        if self._mixed is not None:
+            return self._mixed[rows]
         shifted = np.subtract(self.raw[rows], self.center, dtype=np.float64)
-        if self.whitening.ndim == 2:
-            return shifted @ self.whitening
         shifted *= self.whitening
         return shifted
+
+    def unrounded(self, rows: slice) -> NDArray[np.float64]:
+        """Give some rows for differences: the whitening, if it is a vector, is left to `factors`.
+
+        To shift or scale the points first would round them, and near ones would lose the digits of their difference.
+        """
+        return self.raw[rows].astype(np.float64) if self._mixed is None else self._mixed[rows]
+
+    @property
+    def factors(self) -> NDArray[np.float64]:
+        """What the differences of `unrounded` points are multiplied by."""
+        return self.whitening if self._mixed is None else np.ones(self.dimension)
 
     def rounded(self, dtype: Any) -> tuple[Array, Array]:
         """Whiten all rows, rounded to ``dtype``, and give them with their squared lengths."""
@@ -68,21 +81,36 @@ class Points:
         norms = np.empty(len(self), dtype=dtype)
 
         def whiten(rows: slice) -> None:
-            out[rows] = self.doubles(rows)
+            out[rows] = self.whitened(rows)
             norms[rows] = _squared_norms(out[rows])
 
         schedule.run(whiten, slices(len(self), max(64, _NUMBERS_OF_TASK // self.dimension)))
         return out, norms
 
 
+def _mix(raw: Array, center: Array, whitening: Array) -> NDArray[np.float64]:
+    """Whiten by a matrix, each row by the same operations in the same order, so that equal rows stay equal.
+
+    A product by BLAS does not promise that: how it adds up depends on where a row stands.
+    """
+    out = np.zeros((len(raw), whitening.shape[1]))
+    contiguous = np.ascontiguousarray(whitening)
+
+    def mix(rows: slice) -> None:
+        _multiply_rows(np.subtract(raw[rows], center, dtype=np.float64), contiguous, out[rows])
+
+    schedule.run(mix, slices(len(raw), 256))
+    return out
+
+
 def near_threshold(compute: Any, result: Any) -> float:
     """Choose the squared distance, relative to the squared lengths, below which a product is too rough.
 
     A product errs by about the unit roundoff times the squared lengths, so a distance just at the threshold has a
-    relative error of roundoff / threshold: 1e-6 for float32, 1e-13 for float64.
+    relative error of roundoff / threshold: 3e-7 for float32, 1e-13 for float64.
     """
     if np.dtype(compute) == np.float32:
-        return 0.05
+        return 0.2
     return 1e-3 if np.dtype(result) == np.float64 else 1e-6
 
 
@@ -102,13 +130,13 @@ class ProductTiles:
         self.compute = np.float64 if precise else np.float32
         self._left, self._left_norms = left = self.a.rounded(self.compute)
         self._right, self._right_norms = left if self.a is self.b else self.b.rounded(self.compute)
-        self._largest = 2.0 * float(self._left_norms.max() + self._right_norms.max()) or 1.0
+        self._typical, self._largest = _range_of(self._left_norms, self._right_norms)
         self._tables: dict[Any, Table] = {}
         self._table(self.compute)
 
     def _table(self, dtype: Any) -> Table:
         if dtype not in self._tables:
-            self._tables[dtype] = tabulate(self.function, self._largest, dtype)
+            self._tables[dtype] = tabulate(self.function, self._largest, dtype, self._typical)
         return self._tables[dtype]
 
     def transposed(self) -> ProductTiles:
@@ -121,7 +149,7 @@ class ProductTiles:
         norms = self._left_norms[rows], self._right_norms[columns]
         near = self._fill_by_product(left, right, norms, out)
         if self.compute == np.float32 and len(near) > _MANY * out.size:
-            left, right = self.a.doubles(rows), self.b.doubles(columns)
+            left, right = self.a.whitened(rows), self.b.whitened(columns)
             near = self._fill_by_product(left, right, (_squared_norms(left), _squared_norms(right)), out)
         if len(near) > self_pairs(self, rows, columns):
             self._redo(near, rows, columns, out)
@@ -138,8 +166,8 @@ class ProductTiles:
         return _positions_of_near(squared, n_near) if n_near else _NONE
 
     def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
-        left, right = self.a.doubles(rows), self.b.doubles(columns)
-        squared = _squared_differences(left, right, near)
+        left, right = self.a.unrounded(rows), self.b.unrounded(columns)
+        squared = _squared_differences(left, right, self.a.factors, near)
         out[near[:, 0], near[:, 1]] = at_zero_one(self.function, squared)
 
 
@@ -155,11 +183,14 @@ class DifferenceTiles:
     diagonal_side: ClassVar[int] = 128
 
     def __post_init__(self) -> None:
-        self._left = self.a.rounded(np.float64)[0]
-        right = self._left if self.a is self.b else self.b.rounded(np.float64)[0]
+        everything = slice(None)
+        self._left = self.a.unrounded(everything)
+        right = self._left if self.a is self.b else self.b.unrounded(everything)
         self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
-        lengths = (np.power(abs(points), self.power).sum(axis=1).max() for points in (self._left, right))
-        self._table = tabulate(self.function, 2.0 * sum(map(float, lengths)) or 1.0, np.float64)
+        self._weights = self.a.factors**self.power
+        lengths = (np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b))
+        typical, largest = _range_of(*lengths)
+        self._table = tabulate(self.function, largest, np.float64, typical)
 
     def transposed(self) -> DifferenceTiles:
         """Give the tiles of the transposed matrix."""
@@ -169,11 +200,11 @@ class DifferenceTiles:
         """Write one tile to ``out`` (C-contiguous)."""
         left, right, table = self._left[rows], np.ascontiguousarray(self._right[:, columns]), self._table
         n_small = _fill_by_differences(
-            left, right, self.power, table.smallest, table.coefficients, table.first_cell, out
+            left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
         if n_small > self_pairs(self, rows, columns):
             distances = np.empty(out.shape)
-            _distances(left, right, self.power, distances)
+            _distances(left, right, self._weights, self.power, distances)
             small = distances < table.smallest
             out[small] = at_zero_one(self.function, distances[small])
 
@@ -249,6 +280,14 @@ def product(tiles: Tiles, vectors: Array) -> Array:
     return out
 
 
+def _range_of(left: Array, right: Array) -> tuple[float, float]:
+    """Give a typical and the largest possible distance of points whose (powers of) lengths are these."""
+    typical = float(np.median(left) + np.median(right))
+    # |a - b|^2 <= 2 |a|^2 + 2 |b|^2, and a little more for rounding.
+    largest = 2.001 * (float(left.max()) + float(right.max()))
+    return (typical, largest) if typical > 0.0 else (largest or 1.0, largest or 1.0)
+
+
 def at_zero_one(function: Function, arguments: NDArray[np.float64]) -> NDArray[np.float64]:
     """Evaluate the function at positive arguments, and take 1 at zero."""
     values = np.ones_like(arguments)
@@ -265,6 +304,20 @@ def _set_diagonal(tile: Array, offset: int) -> None:
     """Put ones where row ``offset + i`` meets column i."""
     rows = np.arange(max(0, -offset), min(tile.shape[0], tile.shape[1] - offset))
     tile[rows, rows + offset] = 1.0
+
+
+@compiled(fastmath={"contract"})
+def _add_multiple(factor, row, out):
+    for j in range(out.shape[0]):
+        out[j] += factor * row[j]
+
+
+@compiled()
+def _multiply_rows(points, matrix, out):
+    """Add ``points @ matrix`` to ``out``, row by row."""
+    for i in range(points.shape[0]):
+        for k in range(matrix.shape[0]):
+            _add_multiple(points[i, k], matrix[k], out[i])
 
 
 @compiled()
@@ -340,69 +393,72 @@ def _positions_of_near(squared, n_near):
 
 
 @compiled(fastmath={"contract", "reassoc"})
-def _squared_differences(left, right, positions):
+def _squared_differences(left, right, factors, positions):
     out = np.empty(positions.shape[0])
     for k in range(positions.shape[0]):
         a, b = left[positions[k, 0]], right[positions[k, 1]]
         total = 0.0
         for j in range(a.shape[0]):
-            total += (a[j] - b[j]) ** 2
+            total += ((a[j] - b[j]) * factors[j]) ** 2
         out[k] = total
     return out
 
 
 @compiled(fastmath={"contract"})
-def _add_differences(x, row, distances):
+def _add_differences(x, weight, row, distances):
     for j in range(row.shape[0]):
-        distances[j] += abs(x - row[j])
+        distances[j] += weight * abs(x - row[j])
 
 
 @compiled(fastmath={"contract"})
-def _add_squares(x, row, distances):
+def _add_squares(x, weight, row, distances):
     for j in range(row.shape[0]):
-        distances[j] += (x - row[j]) ** 2
+        distances[j] += weight * (x - row[j]) ** 2
 
 
 # Four coordinates at once: distances are loaded and stored a quarter as often.
 @compiled(fastmath={"contract"})
-def _add_four_differences(x, row0, row1, row2, row3, distances):
+def _add_four_differences(x, weights, row0, row1, row2, row3, distances):
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     for j in range(row0.shape[0]):
-        first = abs(x0 - row0[j]) + abs(x1 - row1[j])
-        distances[j] += first + (abs(x2 - row2[j]) + abs(x3 - row3[j]))
+        first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
+        distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
 
 
 @compiled(fastmath={"contract"})
-def _add_four_squares(x, row0, row1, row2, row3, distances):
+def _add_four_squares(x, weights, row0, row1, row2, row3, distances):
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     for j in range(row0.shape[0]):
-        first = (x0 - row0[j]) ** 2 + (x1 - row1[j]) ** 2
-        distances[j] += first + ((x2 - row2[j]) ** 2 + (x3 - row3[j]) ** 2)
+        first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
+        distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
 
 
 @compiled()
-def _distances_of_point(point, right, power, distances):
-    """Write the sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
+def _distances_of_point(point, right, weights, power, distances):
+    """Write the weighted sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
     for j in range(distances.shape[0]):
         distances[j] = 0.0
     d = point.shape[0]
     whole = d - d % 4
     for k in range(0, whole, 4):
+        x, w = point[k : k + 4], weights[k : k + 4]
         if power == 1:
-            _add_four_differences(point[k : k + 4], right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+            _add_four_differences(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
         else:
-            _add_four_squares(point[k : k + 4], right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+            _add_four_squares(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
     for k in range(whole, d):
         if power == 1:
-            _add_differences(point[k], right[k], distances)
+            _add_differences(point[k], weights[k], right[k], distances)
         else:
-            _add_squares(point[k], right[k], distances)
+            _add_squares(point[k], weights[k], right[k], distances)
 
 
 @compiled()
-def _distances(left, right, power, out):
+def _distances(left, right, weights, power, out):
     for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, power, out[i])
+        _distances_of_point(left[i], right, weights, power, out[i])
 
 
 @compiled()
@@ -414,13 +470,13 @@ def _count_below(row, bound):
 
 
 @compiled()
-def _fill_by_differences(left, right, power, smallest, coefficients, first_cell, out):
+def _fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
     """Write function values, and return how many distances are too small for the table."""
     n_small = 0
     distances = np.empty(out.shape[1])
     bits = distances.view(np.int64)
     for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, power, distances)
+        _distances_of_point(left[i], right, weights, power, distances)
         n_small += _count_below(distances, smallest)
         look_up_row(bits, coefficients, first_cell, out[i])
     return n_small

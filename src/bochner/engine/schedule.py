@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
+_NO_TASK: Any = object()
 
 
 @lru_cache(maxsize=1)
@@ -102,8 +103,8 @@ def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_thr
     def work() -> None:
         while not stop.is_set():
             with lock:
-                task = next(queue, None)
-            if task is None:
+                task = next(queue, _NO_TASK)
+            if task is _NO_TASK:
                 return
             try:
                 function(task)
@@ -111,7 +112,7 @@ def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_thr
                 stop.set()
                 raise
 
-    helpers = [_pool().submit(work) for _ in range(n_threads - 1)]
+    helpers = [_pool(available_cores()).submit(work) for _ in range(n_threads - 1)]
     try:
         work()
         # A helper that has not begun is not needed any more, and may never begin: all threads of the pool can be
@@ -125,9 +126,9 @@ def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_thr
 
 
 @lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
+def _pool(cores: int) -> ThreadPoolExecutor:
     """Keep the threads between calls: to start them takes as long as a small transform."""
-    return ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="bochner")
+    return ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="bochner")
 
 
 if hasattr(os, "register_at_fork"):

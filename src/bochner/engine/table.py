@@ -26,8 +26,10 @@ from numpy.typing import NDArray
 from . import schedule
 from .compiling import compiled
 
-#: Octaves below the largest argument; what is smaller still is left to the function itself.
-OCTAVES = 24
+Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+#: Octaves below a typical argument; what is smaller still is left to the function itself.
+OCTAVES = 22
 _CELL_BITS = 5
 _DEGREE = {np.dtype(np.float32): 3, np.dtype(np.float64): 7}
 _MANTISSA_BITS = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
@@ -44,11 +46,17 @@ class Table:
     largest: float
 
 
-def tabulate(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], largest: float, dtype: Any) -> Table:
-    """Tabulate a vectorised function of positive numbers up to ``largest`` for arguments of the given type."""
-    dtype = np.dtype(dtype)
-    top = int(np.clip(np.frexp(largest)[1], np.finfo(dtype).minexp + OCTAVES + 2, np.finfo(dtype).maxexp - 1))
-    lefts = _cell_edges(top - OCTAVES, top)
+def tabulate(function: Function, largest: float, dtype: Any, typical: float | None = None) -> Table:
+    """Tabulate a vectorised function of positive numbers for arguments of the given type.
+
+    The table reaches from 22 octaves below a typical argument (by default the largest) to the largest: an outlier adds
+    octaves, but takes none.
+    """
+    dtype, typical = np.dtype(dtype), largest if typical is None else typical
+    lowest, highest = np.finfo(dtype).minexp + 1, np.finfo(dtype).maxexp - 1
+    top = int(np.clip(np.frexp(largest)[1], lowest + 1, highest))
+    bottom = int(np.clip(np.frexp(typical)[1] - OCTAVES, lowest, top - 1))
+    lefts = _cell_edges(bottom, top)
     nodes, to_powers = _interpolation(_DEGREE[dtype] + 1)
     points = lefts[:-1, None] + np.diff(lefts)[:, None] * (nodes + 1.0) / 2.0
     coefficients = _in_parallel(function, points) @ to_powers
@@ -56,7 +64,7 @@ def tabulate(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], lar
     return Table(coefficients.astype(dtype), int(first), float(lefts[0]), float(lefts[-1]))
 
 
-def _in_parallel(function: Callable[[NDArray[Any]], NDArray[Any]], points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_parallel(function: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Evaluate the function, which may be as slow as a Bessel function, on all threads."""
     values = np.empty_like(points)
 

@@ -32,10 +32,12 @@ class Kernel(Parametrised, ABC):
     plain assignment to a parameter of the kernels that ship here is an error.
     """
 
-    length_scale: Any
-    metric: Any
     #: Allowed values of further numeric parameters.
     ranges: ClassVar[Mapping[str, Range]] = {}
+
+    def __init__(self, length_scale: Any = 1.0, metric: Any = None) -> None:
+        self.length_scale = length_scale
+        self.metric = metric
 
     # --- validation ---------------------------------------------------------------------------------------------
 
@@ -110,8 +112,7 @@ class Kernel(Parametrised, ABC):
             rng = rng if rng is not None else np.random.default_rng(0)
             points = points[np.sort(rng.choice(len(points), _MEDIAN_ROWS, replace=False))]
         unit = self.replace(length_scale=1.0)
-        center = points.mean(axis=0, dtype=np.float64)
-        whitened = engine.pairwise.Points(points, center, unit.whitening(points.shape[1])).doubles(slice(None))
+        whitened = engine.pairwise.Points(points, amid(points), unit.whitening(points.shape[1])).whitened(slice(None))
         return self.replace(length_scale=_median_or_one(self, unit._distances(whitened)))
 
     @abstractmethod
@@ -136,8 +137,7 @@ class Kernel(Parametrised, ABC):
         left = as_points(X, self)
         right = left if Z is None or Z is X else as_points(Z, self, "Z", left.shape[1])
         kernel = self._resolve(right)
-        # Any point amid the data will do as origin.
-        center = right[:: -(-len(right) // 256)].mean(axis=0, dtype=np.float64)
+        center = amid(right)
         T = kernel.whitening(left.shape[1])
         b = engine.pairwise.Points(right, center, T)
         a = b if right is left else engine.pairwise.Points(left, center, T)
@@ -169,7 +169,7 @@ class Kernel(Parametrised, ABC):
         if len(left) != len(right):
             raise ValueError(f"X and Z of {type(self).__name__}.paired must have equally many rows.")
         kernel = self._resolve(right)
-        difference = engine.pairwise.Points(left, right, kernel.whitening(left.shape[1])).doubles(slice(None))
+        difference = engine.pairwise.Points(left, right, kernel.whitening(left.shape[1])).whitened(slice(None))
         return engine.pairwise.at_zero_one(kernel.profile, kernel._lengths(difference))
 
     def operator(self, X: Any, Z: Any = None) -> LinearOperator:
@@ -275,10 +275,15 @@ class SeparableKernel(Kernel):
 
 
 def _as_float_array(owner: object, parameter: str, value: Any, allowed: str) -> Array:
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise invalid(owner, parameter, allowed, value) from None
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise invalid(owner, parameter, allowed, value)
+    return array.astype(np.float64)
+
+
+def amid(points: NDArray[Any]) -> Array:
+    """Give a point amid the data, as the origin that saves most digits: the median, which no outlier moves."""
+    return np.median(points[:: -(-len(points) // 256)].astype(np.float64), axis=0)
 
 
 def _check_length(owner: object, parameter: str, length: int, n_features: int | None) -> None:

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 # Above it the uniform expansion is exact to rounding, and Gamma(nu) would soon leave the range of float64.
 _LARGEST_NU_BY_BESSEL = 60.0
 _TERMS = 12
+_FAR = 1e5
 
 
 def matern_profile(r: Array, nu: float) -> Array:
@@ -24,7 +25,8 @@ def matern_profile(r: Array, nu: float) -> Array:
 
 
 def _by_bessel(r: Array, nu: float) -> Array:
-    z = np.sqrt(2.0 * nu) * r
+    # Beyond _FAR the profile underflows, and soon after SciPy's Bessel function gives no number.
+    z = np.minimum(np.sqrt(2.0 * nu) * r, _FAR)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logarithm = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(z) + np.log(kve(nu, z)) - z
         values = np.exp(logarithm)

@@ -86,7 +86,7 @@ class Matern(RadialKernel):
     def log_mixture(self, *u: Array) -> Array:  # noqa: D102
         if np.isinf(self.nu):
             return np.zeros_like(u[0])
-        return np.log(self.nu) - laws.log_gamma(1.0 - u[0], self.nu)
+        return np.log(self.nu) + laws.log_inverse_gamma(u[0], self.nu)
 
     @property
     def radius_uniforms(self) -> int:  # noqa: D102
