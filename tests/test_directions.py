@@ -113,11 +113,10 @@ def test_projections_are_inner_products_with_the_rows(n, d, whitening):
     assert abs(structured.project(mixed) - whitened @ dense(structured).T).max() < 1e-12
 
 
-@pytest.mark.parametrize("d", [1, 2, 16, 64, 256, 512])
+@pytest.mark.parametrize("d", [64, 128, 256, 512])
 def test_structured_rows_of_a_block_are_orthonormal_without_padding(d):
     structured = hadamard_rows(2 * d, d, generator())
-    if structured.radial_dimension != d:
-        pytest.skip("this dimension is padded")
+    assert structured.radial_dimension == d
     for block in np.split(structured.rows(np.arange(2 * d)), 2):
         assert abs(block @ block.T - np.eye(d)).max() < 1e-12
 

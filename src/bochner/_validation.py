@@ -31,23 +31,23 @@ def invalid(owner: object, parameter: str, allowed: str, value: Any, hint: str =
 
 @dataclass(frozen=True)
 class Range:
-    """An interval of numbers, open at ``low`` unless ``includes_low``, closed at ``high`` unless that is infinite."""
+    """An interval of numbers; its ends belong to it if it says so."""
 
     low: float
     high: float = np.inf
     includes_low: bool = False
-    includes_infinity: bool = False
+    includes_high: bool = False
 
     def __contains__(self, value: float) -> bool:
         above = value >= self.low if self.includes_low else value > self.low
-        below = value <= self.high if np.isfinite(self.high) or self.includes_infinity else value < self.high
+        below = value <= self.high if self.includes_high else value < self.high
         return bool(above and below)
 
     def __str__(self) -> str:
         text = f"a number {'at least' if self.includes_low else 'greater than'} {self.low:g}"
         if np.isfinite(self.high):
-            return f"{text} and at most {self.high:g}"
-        return f"{text}, infinity included" if self.includes_infinity else text
+            return f"{text} and {'at most' if self.includes_high else 'less than'} {self.high:g}"
+        return f"{text}, infinity included" if self.includes_high else text
 
 
 def is_number(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.special import ndtri
 
 from . import engine
 from ._validation import Range, check_integer, check_number
+from .kernels import Kernel
 
 Array = NDArray[np.float64]
 
@@ -34,9 +36,14 @@ class ErrorEstimate:
 
 
 def estimate_error(
-    features: Any, X: Any, target: float | None = None, *, confidence: float = 0.95, n_pairs: int = 20_000
+    transform: Callable[[Any], NDArray[Any]],
+    kernel: Kernel,
+    X: Any,
+    target: float | None,
+    confidence: float,
+    n_pairs: int,
 ) -> ErrorEstimate:
-    """Estimate ``|K - Phi Phi^T|_F / |K|_F`` over the rows of X for a fitted map.
+    """Estimate ``|K - Phi Phi^T|_F / |K|_F`` over the rows of X, with ``Phi = transform(X)``.
 
     Notes
     -----
@@ -45,11 +52,11 @@ def estimate_error(
     the delta method's for the logarithm of the ratio. Errors fall as the square root of the number of frequencies,
     which gives the width for a target.
     """
-    check_number("error_estimate", "confidence", confidence, Range(0.0, 1.0 - 1e-12))
+    check_number("error_estimate", "confidence", confidence, Range(0.0, 1.0))
     check_integer("error_estimate", "n_pairs", n_pairs, 2)
     if target is not None:
         check_number("error_estimate", "target", target, Range(0.0))
-    squared_errors, squared_values, share = _sampled_pairs(features, X, n_pairs)
+    squared_errors, squared_values, share = _sampled_pairs(transform, kernel, X, n_pairs)
     numerator = share * squared_errors
     denominator = 1.0 - share + share * squared_values
     ratio = numerator.mean() / denominator.mean()
@@ -58,13 +65,15 @@ def estimate_error(
         influence = numerator / numerator.mean() - denominator / denominator.mean()
         half = float(ndtri(0.5 + confidence / 2.0) * influence.std() / np.sqrt(n_pairs) / 2.0)
     low, high = error * float(np.exp(-half)), error * float(np.exp(half))
-    width = len(features.get_feature_names_out())
+    width = transform(X[:1]).shape[1]
     needed = None if target is None else _width_for(target, error, width)
     needed_high = None if target is None else _width_for(target, high, width)
     return ErrorEstimate(error, low, high, confidence, n_pairs, target, needed, needed_high)
 
 
-def _sampled_pairs(features: Any, X: Any, n_pairs: int) -> tuple[Array, Array, float]:
+def _sampled_pairs(
+    transform: Callable[[Any], NDArray[Any]], kernel: Kernel, X: Any, n_pairs: int
+) -> tuple[Array, Array, float]:
     """Give squared errors and squared kernel values of random pairs, and the share of pairs off the diagonal."""
     n = X.shape[0]
     if n < 2:
@@ -75,9 +84,9 @@ def _sampled_pairs(features: Any, X: Any, n_pairs: int) -> tuple[Array, Array, f
     exact, errors = np.empty(n_pairs), np.empty(n_pairs)
     for rows in engine.schedule.slices(n_pairs, _PAIRS_AT_ONCE):
         x, z = X[first[rows]], X[second[rows]]
-        approximate = np.einsum("ij,ij->i", features.transform(x), features.transform(z), dtype=np.float64)
+        approximate = np.einsum("ij,ij->i", transform(x), transform(z), dtype=np.float64)
         dense = (x.toarray(), z.toarray()) if sparse.issparse(X) else (x, z)
-        exact[rows] = features.kernel_.paired(*dense)
+        exact[rows] = kernel.paired(*dense)
         errors[rows] = approximate - exact[rows]
     return errors**2, exact**2, 1.0 - 1.0 / n
 

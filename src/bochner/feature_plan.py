@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,40 @@ Array = NDArray[Any]
 _COARSE_TURNS = 1e3
 # ... for at most this share of the frequencies.
 _FINE_SHARE = 1 / 128
+# A row this many times farther out than usual is done in float64.
+_FAR_OUT = 64.0
 # Larger typical phases are folded back below it, see `_folding`.
 _LARGEST_TURNS = {np.dtype(np.float32): 2.0**14, np.dtype(np.float64): 2.0**40}
+
+
+@dataclass(frozen=True)
+class DataScale:
+    """Where the training data lie: what is needed to keep phases small, and to know those that are not."""
+
+    center: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    weights: NDArray[np.float64]  # of the columns, in the distance of the kernel
+
+    @classmethod
+    def of(cls, sample: Array, whitening: NDArray[np.float64]) -> DataScale:
+        """Measure a sample of rows, robustly: an outlier shifts neither the center nor the spread by much.
+
+        The center is rounded to float32, so that subtracting it means the same in both precisions.
+        """
+        center = np.median(sample.astype(np.float64), axis=0).astype(np.float32).astype(np.float64)
+        deviations = abs(sample - center)
+        usual = np.quantile(deviations, 0.9, axis=0)
+        capped = np.minimum(deviations, np.where(usual > 0.0, 10.0 * usual, np.inf))
+        spread = np.sqrt(np.square(capped).mean(axis=0))
+        spread = spread if spread.any() else np.ones_like(spread)
+        weights = abs(whitening) if whitening.ndim == 1 else np.linalg.norm(whitening, axis=1)
+        return cls(center, spread, weights)
+
+    def outlying(self, shifted: Array) -> NDArray[np.intp]:
+        """Find the rows that are so far out that their phases are too large for float32."""
+        typical = np.linalg.norm(self.spread * self.weights)
+        weighted = shifted * self.weights
+        return np.flatnonzero(np.einsum("ij,ij->i", weighted, weighted) > (_FAR_OUT * typical) ** 2)
 
 
 class FeaturePlan(ABC):
@@ -28,21 +62,34 @@ class FeaturePlan(ABC):
     to a fraction of a turn once, in float64. So phases stay small, and the features are still those of ``w.x``.
     """
 
-    def __init__(self, frequencies: Frequencies, center: Array, spread: Array, dtype: Any) -> None:
+    def __init__(self, frequencies: Frequencies, data: DataScale, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
-        self.center = center
         self.n_frequencies = len(frequencies)
         self.scale = self.dtype.type(1.0 / np.sqrt(self.n_frequencies))
-        self.offset = _fraction(frequencies.phases(center) / (2.0 * np.pi)).astype(self.dtype)
-        self._per_radian = _folding(frequencies, spread, self.dtype) / (2.0 * np.pi)
-        self._fine = _FineColumns(frequencies, center, spread) if self.dtype == np.float32 else None
+        self.offset = _fraction(frequencies.phases(data.center) / (2.0 * np.pi)).astype(self.dtype)
+        self._per_radian = _folding(frequencies, data.spread, self.dtype) / (2.0 * np.pi)
+        self._frequencies, self._data = frequencies, data
+        self._fine = _FineColumns(frequencies, data) if self.dtype == np.float32 else None
 
     def write(self, X: Any, rows: slice, out: Array) -> None:
         """Write the features of some rows of X (dense or CSR) to the C-contiguous ``out``."""
         block = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
-        self._write_block(np.subtract(block, self.center, dtype=self.dtype, casting="same_kind"), out)
-        if self._fine is not None and len(self._fine.which):
-            self._fine.write(block - self.center, self.scale, out)
+        shifted = np.subtract(block, self._data.center, dtype=self.dtype, casting="same_kind")
+        self._write_block(shifted, out)
+        if self._fine is None:
+            return
+        if len(self._fine.which):
+            self._fine.write(block - self._data.center, self.scale, out)
+        outlying = self._data.outlying(shifted)
+        if len(outlying):
+            double = np.empty((len(outlying), out.shape[1]))
+            self._in_double.write(block[outlying].astype(np.float64), slice(None), double)
+            out[outlying] = double
+
+    @cached_property
+    def _in_double(self) -> FeaturePlan:
+        """The same map in float64, for rows far outside of the training data."""
+        return plan_for(self._frequencies, self._data, np.float64)
 
     @abstractmethod
     def block_rows(self, n_rows: int) -> int:
@@ -56,15 +103,16 @@ class FeaturePlan(ABC):
 class DensePlan(FeaturePlan):
     """The plan of a dense frequency matrix: one matrix product a block, or a plain loop for data of few columns."""
 
-    def __init__(self, frequencies: DenseFrequencies, center: Array, spread: Array, dtype: Any) -> None:
-        super().__init__(frequencies, center, spread, dtype)
+    def __init__(self, frequencies: DenseFrequencies, data: DataScale, dtype: Any) -> None:
+        super().__init__(frequencies, data, dtype)
         turns = np.ascontiguousarray(frequencies.matrix.T * self._per_radian, dtype=self.dtype)
-        few = len(turns) <= engine.feature_map.FEW_COLUMNS
+        self._n_features = len(turns)
+        few = self._n_features <= engine.feature_map.FEW_COLUMNS
         self._turns = turns if few else engine.feature_map.columns_for_products(turns)
         self._block = engine.feature_map.few_columns_block if few else engine.feature_map.dense_block
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102
-        return engine.feature_map.rows_of_dense_block(n_rows, self.n_frequencies)
+        return engine.feature_map.rows_of_dense_block(n_rows, self._n_features, self.n_frequencies)
 
     def _write_block(self, shifted: Array, out: Array) -> None:
         self._block(shifted, self._turns, self.offset, self.scale, out)
@@ -73,8 +121,8 @@ class DensePlan(FeaturePlan):
 class HadamardPlan(FeaturePlan):
     """The plan of structured frequencies: whitening, then fast transforms."""
 
-    def __init__(self, frequencies: HadamardFrequencies, center: Array, spread: Array, dtype: Any) -> None:
-        super().__init__(frequencies, center, spread, dtype)
+    def __init__(self, frequencies: HadamardFrequencies, data: DataScale, dtype: Any) -> None:
+        super().__init__(frequencies, data, dtype)
         size = frequencies.directions.radial_dimension
         self._signs = frequencies.directions.signs.astype(self.dtype)
         self._radii = (frequencies.radii * self._per_radian / size**1.5).astype(self.dtype)
@@ -92,15 +140,15 @@ class HadamardPlan(FeaturePlan):
 class _FineColumns:
     """The few frequencies whose phases are too large for a product in float32."""
 
-    def __init__(self, frequencies: Frequencies, center: Array, spread: Array) -> None:
-        typical = frequencies.typical_phases(spread) / (2.0 * np.pi)
+    def __init__(self, frequencies: Frequencies, data: DataScale) -> None:
+        typical = frequencies.typical_phases(data.spread) / (2.0 * np.pi)
         coarse = np.flatnonzero(typical > _COARSE_TURNS)
         n_fine = int(np.ceil(_FINE_SHARE * len(frequencies)))
         self.which = np.sort(coarse[np.argsort(typical[coarse], kind="stable")[:n_fine]])
-        folding = _folding(frequencies, spread, np.float64)[self.which, None]
+        folding = _folding(frequencies, data.spread, np.float64)[self.which, None]
         turns = frequencies.rows(self.which) * folding / (2.0 * np.pi)
         self._turns = np.ascontiguousarray(turns.T)
-        self._offset = _fraction(turns @ center)
+        self._offset = _fraction(turns @ data.center)
 
     def write(self, shifted: NDArray[np.float64], scale: float, out: Array) -> None:
         phases = shifted @ self._turns + self._offset
@@ -109,11 +157,11 @@ class _FineColumns:
         out[:, out.shape[1] // 2 + self.which] = scale * np.sin(angles)
 
 
-def plan_for(frequencies: Frequencies, center: Array, spread: Array, dtype: Any) -> FeaturePlan:
+def plan_for(frequencies: Frequencies, data: DataScale, dtype: Any) -> FeaturePlan:
     """Make the plan that fits the kind of frequencies."""
     if isinstance(frequencies, DenseFrequencies):
-        return DensePlan(frequencies, center, spread, dtype)
-    return HadamardPlan(frequencies, center, spread, dtype)
+        return DensePlan(frequencies, data, dtype)
+    return HadamardPlan(frequencies, data, dtype)
 
 
 def _fraction(turns: NDArray[np.float64]) -> NDArray[np.float64]:

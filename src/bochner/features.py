@@ -11,18 +11,20 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import directions as direction_schemes
 from . import engine
 from . import sampling as sampling_schemes
 from ._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer
 from .error_estimate import ErrorEstimate, estimate_error
-from .feature_plan import FeaturePlan, plan_for
+from .feature_plan import DataScale, FeaturePlan, plan_for
 from .frequencies import choose_directions, draw
 from .kernels import BY_NAME, Kernel
 
 Array = NDArray[Any]
+
+_ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
 class RandomFeatures(TransformerMixin, BaseEstimator):
@@ -104,17 +106,19 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         """
         kernel = self._validated_kernel()
         rng = as_generator(self, self.random_state)
-        X = self._validated(X, reset=True)
+        named, X = X, self._checked(check_array(X, estimator=self, **_ALLOWED))
         n_features, n_frequencies = X.shape[1], max(1, self.n_components // 2)
         for_kernel, for_frequencies, for_phase = rng.spawn(3)
         resolved = _resolve(kernel, X, for_kernel)
         chosen = choose_directions(self, resolved, self.directions, n_features, n_frequencies)
         frequencies = draw(resolved, n_features, n_frequencies, chosen, self.sampling, for_frequencies)
+        data = DataScale.of(_sample(X), resolved.whitening(n_features))
         # Everything that can fail is behind us: only now the estimator changes.
-        self.kernel_, self.directions_ = resolved, chosen
+        validate_data(self, named, reset=True, skip_check_array=True)
+        self.kernel_, self.directions_ = resolved.replace(), chosen
         self._frequencies = frequencies
         self._single_cosine = _single_cosine(for_phase) if self.n_components == 1 else None
-        self._center, self._spread = _center_and_spread(X)
+        self._data = data
         self._plans: dict[Any, FeaturePlan] = {}
         return self
 
@@ -133,12 +137,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             The cosines, then the sines; float32 if X is float32, else float64.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        plan = self._plan(X.dtype)
-        shape = (X.shape[0], self._width)
-        out = np.empty(shape, dtype=plan.dtype) if out is None else self._validated_out(out, shape, plan.dtype)
-        self._write(plan, X, slice(0, X.shape[0]), out)
-        return out
+        return self._transformed(self._validated(X), out)
 
     def iter_blocks(self, X: Any, block_rows: int | None = None) -> Iterator[tuple[slice, Array]]:
         """Iterate over ``(rows, features of these rows)``; every block is in the same buffer.
@@ -152,7 +151,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             Rows of a block; by default what fits into scikit-learn's ``working_memory``.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._validated(X)
         plan = self._plan(X.dtype)
         if block_rows is None:
             block_rows = max(1, int(get_config()["working_memory"] * 2**20 / (self._width * plan.dtype.itemsize)))
@@ -177,7 +176,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         smoothing = check_number(self, "smoothing", smoothing, Range(0.0, includes_low=True))
         coef = self._validated_coef(coef)
-        X = self._validated(X, reset=False)
+        X = self._validated(X)
         plan = self._plan(X.dtype)
         W = self.frequencies_
         W = W * np.exp(-0.5 * smoothing**2 * np.square(W).sum(axis=1, keepdims=True))
@@ -213,8 +212,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             With ``error``, ``low``, ``high`` and, for a target, ``n_components``.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        return estimate_error(self, X, target, confidence=confidence, n_pairs=n_pairs)
+        X = self._validated(X)
+        return estimate_error(self._transformed, self.kernel_, X, target, confidence, n_pairs)
 
     @property
     def frequencies_(self) -> NDArray[np.float64]:
@@ -250,9 +249,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         names = ", ".join(repr(name) for name in BY_NAME)
         raise invalid(self, "kernel", f"a kernel of bochner or one of {names}", kernel, hint)
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """Check the data, leaving integers as they are: blocks are converted when they are used."""
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+    def _validated(self, X: Any) -> Any:
+        return self._checked(validate_data(self, X, reset=False, **_ALLOWED))
+
+    @staticmethod
+    def _checked(X: Any) -> Any:
+        """Leave integers as they are: blocks are converted when they are used."""
         return X if X.dtype in (np.float32, np.float64) or X.dtype.kind in "iub" else X.astype(np.float64)
 
     def _validated_out(self, out: Any, shape: tuple[int, int], dtype: Any) -> Array:
@@ -280,11 +282,19 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     def _width(self) -> int:
         return 2 * len(self._frequencies) if self._single_cosine is None else 1
 
+    def _transformed(self, X: Any, out: Array | None = None) -> Array:
+        """Compute the features of data that are checked."""
+        plan = self._plan(X.dtype)
+        shape = (X.shape[0], self._width)
+        out = np.empty(shape, dtype=plan.dtype) if out is None else self._validated_out(out, shape, plan.dtype)
+        self._write(plan, X, slice(0, X.shape[0]), out)
+        return out
+
     def _plan(self, dtype: Any) -> FeaturePlan:
         """Give what the engine needs in the precision of the result, made once."""
         dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
         if dtype not in self._plans:
-            self._plans[dtype] = plan_for(self._frequencies, self._center, self._spread, dtype)
+            self._plans[dtype] = plan_for(self._frequencies, self._data, dtype)
         return self._plans[dtype]
 
     def _blocks(self, plan: FeaturePlan, X: Any, block_rows: int, width: int) -> Iterator[tuple[slice, Array]]:
@@ -334,13 +344,7 @@ def _resolve(kernel: Kernel, X: Any, rng: np.random.Generator) -> Kernel:
     return kernel.resolve(X, rng)
 
 
-def _center_and_spread(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give about the mean and the standard deviation of each column, from at most 1024 rows spread over the data.
-
-    The center is rounded to float32, so that subtracting it means the same in both precisions.
-    """
-    step = -(-X.shape[0] // 1024)
-    sample = X[::step].toarray() if sparse.issparse(X) else X[::step]
-    center = sample.mean(axis=0, dtype=np.float64).astype(np.float32).astype(np.float64)
-    spread = sample.std(axis=0, dtype=np.float64)
-    return center, spread if spread.any() else np.ones_like(spread)
+def _sample(X: Any) -> Array:
+    """Take at most 1024 rows, spread over the data."""
+    sample = X[:: -(-X.shape[0] // 1024)]
+    return sample.toarray() if sparse.issparse(X) else sample

@@ -53,36 +53,34 @@ def approximation_error(features: Any, X: Any, norm: str = "fro") -> float:
     """
     check_is_fitted(features)
     check_choice("approximation_error", "norm", norm, NORMS)
-    X = as_points(X, "approximation_error", n_features=features.n_features_in_)
-    # The map is measured in the precision of the data; sums are in float64.
-    return {"fro": _frobenius, "operator": _operator, "nuclear": _nuclear}[norm](features, X)
+    points = as_points(X, "approximation_error", n_features=features.n_features_in_)
+    Phi = np.asarray(features.transform(X))
+    return {"fro": _frobenius, "operator": _operator, "nuclear": _nuclear}[norm](features.kernel_, points, Phi)
 
 
-def _frobenius(features: Any, X: Array) -> float:
-    Phi = features.transform(X)
+def _frobenius(kernel: Any, X: Array, Phi: Array) -> float:
     numerator = denominator = 0.0
     for rows in gen_batches(len(X), _rows_in_memory(len(X))):
-        K = features.kernel_(X[rows], X)
+        K = kernel(X[rows], X)
         denominator += float(np.vdot(K, K))
         K -= Phi[rows] @ Phi.T
         numerator += float(np.vdot(K, K))
     return float(np.sqrt(numerator / denominator))
 
 
-def _operator(features: Any, X: Array) -> float:
-    Phi, exact = features.transform(X), features.kernel_.operator(X)
+def _operator(kernel: Any, X: Array, Phi: Array) -> float:
     if len(X) ** 2 * 8 <= get_config()["working_memory"] * 2**20:
-        K = features.kernel_(X)
+        K = kernel(X)
         return _spectral_norm(K - Phi @ Phi.T) / _spectral_norm(K)
+    exact = kernel.operator(X)
     difference = LinearOperator(
         exact.shape, matvec=lambda v: exact @ v - Phi @ (Phi.T @ v.astype(Phi.dtype)), dtype=exact.dtype
     )
     return _spectral_norm(difference) / _spectral_norm(exact)
 
 
-def _nuclear(features: Any, X: Array) -> float:
-    Phi = features.transform(X)
-    difference = features.kernel_(X).astype(np.float64, copy=False)
+def _nuclear(kernel: Any, X: Array, Phi: Array) -> float:
+    difference = kernel(X).astype(np.float64, copy=False)
     difference -= Phi @ Phi.T
     return float(abs(eigvalsh(difference, overwrite_a=True)).sum() / len(X))
 

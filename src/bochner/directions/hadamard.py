@@ -12,6 +12,9 @@ from .orthogonal import haar
 
 Array = NDArray[np.float64]
 
+# Fewer dimensions are padded to this many. With few signs there are few different rows, and the error of a map would
+# not fall any more with their number.
+_SMALLEST = 64
 # Up to this (padded) dimension the input is rotated first; beyond it the rows are uniform enough without.
 _LARGEST_ROTATED = 256
 
@@ -21,8 +24,8 @@ class HadamardRows:
     """The unit rows of ``H S3 H S2 H S1 R / D^(3/2)``, cut to n rows and to the first ``dimension`` columns.
 
     H is the D x D Hadamard matrix, with D a power of two, each S a diagonal of random signs, one set for each block of
-    D rows. R, a Haar rotation shared by all blocks, is there in few dimensions only: the rows without it take so few
-    values that they are visibly not uniform on the sphere; with it each row is exactly uniform.
+    D rows. R, a Haar rotation shared by all blocks, is there in few dimensions only: with it each row is exactly
+    uniform on the sphere, while the rows without it are so only in the limit of many dimensions.
 
     A row has length 1 in D dimensions, so its radius is that of D dimensions: the marginal of a scale mixture in D
     dimensions is the same mixture in fewer.
@@ -66,7 +69,7 @@ class HadamardRows:
 
 def hadamard_rows(n: int, dimension: int, rng: np.random.Generator) -> HadamardRows:
     """Draw the signs (and, in few dimensions, the rotation) of n structured rows."""
-    size = padded_dimension(dimension)
+    size = max(padded_dimension(dimension), _SMALLEST)
     n_blocks = -(-n // size)
     signs = rng.choice(np.array([-1.0, 1.0]), size=(n_blocks, 3, size))
     rotation = haar(1, size, rng)[0, :dimension] if size <= _LARGEST_ROTATED else None

@@ -25,6 +25,8 @@ ROWS_OF_PRODUCT = 256
 FEW_COLUMNS = 10
 #: Numbers that are transformed together: 1 MB of float32.
 NUMBERS_OF_TRANSFORM = 1 << 18
+#: Numbers of the input that are held as a dense block in the precision of the result.
+NUMBERS_OF_INPUT = 1 << 20
 #: Phases of a block that is worth a thread.
 SMALLEST_BLOCK = 1 << 15
 
@@ -106,9 +108,10 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
         sincos(block, offset, scale, out, start)
 
 
-def rows_of_dense_block(n_rows: int, n_frequencies: int) -> int:
+def rows_of_dense_block(n_rows: int, n_features: int, n_frequencies: int) -> int:
     """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it."""
-    return min(ROWS_OF_PRODUCT, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
+    most = max(16, min(ROWS_OF_PRODUCT, NUMBERS_OF_INPUT // n_features))
+    return min(most, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
 
 
 def rows_of_hadamard_block(n_rows: int, dimension: int, n_frequencies: int) -> int:

@@ -78,7 +78,7 @@ class Matern(RadialKernel):
     nu: float = 1.5
     length_scale: Any = 1.0
     metric: Any = None
-    ranges: ClassVar[dict[str, Range]] = {"nu": Range(0.0, np.inf, includes_infinity=True)}
+    ranges: ClassVar[dict[str, Range]] = {"nu": Range(0.0, includes_high=True)}
 
     def profile(self, r: Any) -> Any:  # noqa: D102
         return matern_profile(np.asarray(r, dtype=np.float64), self.nu)
@@ -152,7 +152,7 @@ class ExponentialPower(RadialKernel):
     length_scale: Any = 1.0
     metric: Any = None
     mixture_uniforms: ClassVar[int] = 2
-    ranges: ClassVar[dict[str, Range]] = {"exponent": Range(0.0, 2.0)}
+    ranges: ClassVar[dict[str, Range]] = {"exponent": Range(0.0, 2.0, includes_high=True)}
 
     def profile(self, r: Any) -> Any:  # noqa: D102
         return np.exp(-np.power(np.asarray(r, dtype=np.float64), self.exponent))
