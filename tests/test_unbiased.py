@@ -95,7 +95,7 @@ def estimates(kernel, directions, sampling, p, d, entropy):
     for seed in range(SEEDS):
         rng = np.random.default_rng((*entropy, d, seed))
         features = RandomFeatures(kernel, 2 * p, directions=directions, sampling=sampling, random_state=rng).fit(rows)
-        if d in (16, 300):  # through the transform, elsewhere through the frequencies
+        if d in (2, 5, 16, 300):  # through the transform, elsewhere through the frequencies
             phi = features.transform(rows)
             found[seed] = phi[1:] @ phi[0]
         else:

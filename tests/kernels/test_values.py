@@ -47,10 +47,21 @@ def far_clusters(d):
     return normal(d) + np.repeat([0.0, 1e3], 30)[:, None]
 
 
-def close_clusters(d):
-    """Many clusters, with distances within them of a quarter of those between: just not near for a product."""
+def close_clusters(d, spread=0.25):
+    """Many clusters, with distances within them of a quarter of those between."""
     rng = np.random.default_rng(0)
-    return rng.normal(size=(20, d))[rng.integers(20, size=150)] + 0.25 * rng.normal(size=(150, d))
+    return rng.normal(size=(20, d))[rng.integers(20, size=150)] + spread * rng.normal(size=(150, d))
+
+
+def loose_clusters(d):
+    """So loose that no pair is near for a product, just."""
+    return close_clusters(d, 0.65)
+
+
+def core(d):
+    """A few points close to the middle of many that are not."""
+    X = np.concatenate([1e-5 * normal(d, 10), normal(d, 30, seed=1)])
+    return np.concatenate([X, -X])
 
 
 def pixels(d):
@@ -69,6 +80,8 @@ DATA = {
     **{f"duplicates {d}": (duplicates, d) for d in (1, 12, 70)},
     **{f"far clusters {d}": (far_clusters, d) for d in (1, 12, 70)},
     **{f"close clusters {d}": (close_clusters, d) for d in (12, 33, 784)},
+    **{f"loose clusters {d}": (loose_clusters, d) for d in (70, 784)},
+    **{f"core {d}": (core, d) for d in (3, 20, 70)},
     **{f"pixels {d}": (pixels, d) for d in (64, 784)},
     **{f"large offset {d}": (large_offset, d) for d in (3, 70)},
 }
@@ -103,7 +116,18 @@ def test_values_are_those_of_direct_differences(kernel, dtype, name):
 
 @every_kernel
 @every_precision
-@pytest.mark.parametrize("name", ["near duplicates 2", "near duplicates 20", "near duplicates 33", "far clusters 70"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "near duplicates 2",
+        "near duplicates 20",
+        "near duplicates 33",
+        "far clusters 70",
+        "core 3",
+        "core 20",
+        "core 70",
+    ],
+)
 @pytest.mark.parametrize("factor", [1e-3, 1e-6])
 def test_values_are_right_at_a_length_scale_of_the_near_pairs(kernel, dtype, name, factor):
     X = points(name).astype(dtype)

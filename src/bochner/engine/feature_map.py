@@ -18,8 +18,8 @@ from .sincos import sincos_row
 
 Array = NDArray[Any]
 
-#: Columns of one matrix product, and rows of a block: its phases (512 KB of float32) stay in the second-level cache.
-COLUMNS_OF_PRODUCT = 512
+#: Columns of one matrix product, and rows of a block: its phases (1 MB of float32) stay in cache.
+COLUMNS_OF_PRODUCT = 1024
 ROWS_OF_PRODUCT = 256
 #: Up to so many columns of the data, a plain loop beats the matrix product.
 FEW_COLUMNS = 10
