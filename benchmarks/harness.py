@@ -5,7 +5,7 @@ from round to round, and the best time of each counts. So all of them meet the s
 and no contestant always follows the same neighbour. A short rest before each turn lets the idle threads of the
 neighbour's BLAS or OpenMP stop spinning. The result of a turn is freed after the clock has stopped.
 
-Limits. `gemm_rate` is what BLAS reaches here on large square matrices; `write_once` is the fastest of three ways to
+Limits. `gemm_rate` is what BLAS reaches here on large square matrices; `write_once` is the fastest of two ways to
 write a buffer that is already in memory, with one thread per core.
 
 Cores. Everything uses the cores that the process may use: `taskset -c 0,1 python benchmarks/features.py` for two.
@@ -13,7 +13,6 @@ Cores. Everything uses the cores that the process may use: `taskset -c 0,1 pytho
 
 import argparse
 import contextlib
-import ctypes
 import gc
 import importlib
 import importlib.metadata
@@ -140,7 +139,10 @@ def gemm_rate(seconds: float, size: int) -> float:
 
 
 def write_once(buffer: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Contestants that write each byte of a reused buffer once, with one thread per core."""
+    """Contestants that write each byte of a reused buffer once, with one thread per core.
+
+    By ordinary stores: clearing memory with memset is twice as fast on some processors, but moves no numbers.
+    """
     parts = np.array_split(buffer, cores())
     row = np.zeros(buffer.shape[1], buffer.dtype)
     pool = ThreadPoolExecutor(len(parts))
@@ -149,7 +151,6 @@ def write_once(buffer: np.ndarray) -> dict[str, Callable[[], Any]]:
         return lambda: list(pool.map(write, parts))
 
     return {
-        "write, memset": in_threads(lambda part: ctypes.memset(part.ctypes.data, 0, part.nbytes)),
         "write, fill": in_threads(lambda part: np.copyto(part, buffer.dtype.type(0.5))),
         "write, rows": in_threads(lambda part: np.copyto(part, row)),
     }

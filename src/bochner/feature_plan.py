@@ -20,9 +20,9 @@ _COARSE_TURNS = 1e3
 # ... for at most this share of the frequencies.
 _FINE_SHARE = 1 / 128
 # A row this many times farther out than usual is done in float64.
-_FAR_OUT = 64.0
+_FAR_OUT = 32.0
 # Larger typical phases are folded back below it, see `_folding`.
-_LARGEST_TURNS = {np.dtype(np.float32): 2.0**14, np.dtype(np.float64): 2.0**40}
+_LARGEST_TURNS = {np.dtype(np.float32): 2.0**17, np.dtype(np.float64): 2.0**40}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class DataScale:
 
         The center is rounded to float32, so that subtracting it means the same in both precisions.
         """
-        center = np.median(sample.astype(np.float64), axis=0).astype(np.float32).astype(np.float64)
+        center = np.median(sample.astype(np.float64), axis=0)
+        center = np.where(abs(center) < 1e38, center, 0.0).astype(np.float32).astype(np.float64)
         deviations = abs(sample - center)
         usual = np.quantile(deviations, 0.9, axis=0)
         capped = np.minimum(deviations, np.where(usual > 0.0, 10.0 * usual, np.inf))
@@ -175,7 +176,7 @@ def _folding(frequencies: Frequencies, spread: Array, dtype: Any) -> NDArray[np.
     A phase of many turns is random: it is how heavy-tailed kernels tell close points apart. But a floating-point
     number beyond 2^23 (2^52) is whole, so its fraction of a turn would be 0 for all points, which is not random at all.
     Such frequencies are halved until their typical phases have a fraction again. They stay different from one another,
-    and still large enough to tell points apart that differ by 2^-14 (2^-40) of the spread of the data.
+    and still large enough to tell points apart that differ by 2^-17 (2^-40) of the spread of the data.
     """
     typical = np.maximum(frequencies.typical_phases(spread) / (2.0 * np.pi), 1e-300)
     return np.exp2(-np.ceil(np.maximum(np.log2(typical / _LARGEST_TURNS[np.dtype(dtype)]), 0.0)))

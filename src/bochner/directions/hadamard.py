@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 # Fewer dimensions are padded to this many. With few signs there are few different rows, and the error of a map would
 # not fall any more with their number.
-_SMALLEST = 64
+_SMALLEST = 16
 # Up to this (padded) dimension the input is rotated first; beyond it the rows are uniform enough without.
 _LARGEST_ROTATED = 256
 
@@ -69,7 +69,8 @@ class HadamardRows:
 
 def hadamard_rows(n: int, dimension: int, rng: np.random.Generator) -> HadamardRows:
     """Draw the signs (and, in few dimensions, the rotation) of n structured rows."""
-    size = max(padded_dimension(dimension), _SMALLEST)
+    # In one dimension a random sign is exact.
+    size = max(padded_dimension(dimension), _SMALLEST) if dimension > 1 else 1
     n_blocks = -(-n // size)
     signs = rng.choice(np.array([-1.0, 1.0]), size=(n_blocks, 3, size))
     rotation = haar(1, size, rng)[0, :dimension] if size <= _LARGEST_ROTATED else None

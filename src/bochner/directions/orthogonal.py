@@ -35,6 +35,10 @@ def haar(n: int, dimension: int, rng: np.random.Generator) -> Array:
 
 def orthogonal_rows(n: int, dimension: int, rng: np.random.Generator) -> Array:
     """Draw n unit vectors, orthogonal within each block of ``dimension``; the last block may be cut short."""
+    if n < dimension:
+        # The first rows of a Haar matrix alone, by a factorisation as small as they are few.
+        q, r = np.linalg.qr(rng.standard_normal((dimension, n)))
+        return (q * np.where(np.diag(r) < 0.0, -1.0, 1.0)).T
     rows = np.empty((n, dimension))
     step = dimension * max(1, _NUMBERS_AT_ONCE // dimension**2)
     for start in range(0, n, step):
