@@ -182,13 +182,19 @@ def test_small_and_odd_sets_of_points_work(kernel, points):
 
 def test_a_range_says_what_it_holds():
     assert str(Range(0.0)) == "a number greater than 0"
-    assert str(Range(0.0, 1.0, includes_low=True)) == "a number at least 0 and at most 1"
+    assert str(Range(0.0, 1.0, includes_low=True)) == "a number at least 0 and less than 1"
+    assert str(Range(0.0, 2.0, includes_high=True)) == "a number greater than 0 and at most 2"
+    assert str(Range(0.0, includes_high=True)) == "a number greater than 0, infinity included"
+
+
+def test_a_range_holds_what_it_says():
     assert 0.0 not in Range(0.0)
     assert 0.0 in Range(0.0, includes_low=True)
-    assert 2.0 in Range(0.0, 2.0)
+    assert 2.0 not in Range(0.0, 2.0)
+    assert 2.0 in Range(0.0, 2.0, includes_high=True)
     assert np.inf not in Range(0.0)
-    assert np.inf in Range(0.0, includes_infinity=True)
-    assert np.nan not in Range(-np.inf, includes_infinity=True)
+    assert np.inf in Range(0.0, includes_high=True)
+    assert np.nan not in Range(-np.inf, includes_high=True)
 
 
 def test_numbers_come_back_as_floats():

@@ -51,10 +51,10 @@ class DataScale:
 
     def outlying(self, shifted: Array) -> NDArray[np.intp]:
         """Find the rows that are so far out that their phases are too large for float32."""
-        squared_weights = np.square(self.weights)
-        typical = np.square(self.spread) @ squared_weights
-        reach = np.square(shifted) @ (squared_weights / (_FAR_OUT**2 * typical)).astype(shifted.dtype)
-        return np.flatnonzero(reach > 1.0)
+        far = _FAR_OUT * np.linalg.norm(self.spread * self.weights)
+        with np.errstate(over="ignore"):
+            scaled = shifted * (self.weights / far).astype(shifted.dtype)
+            return np.flatnonzero(np.einsum("ij,ij->i", scaled, scaled) > 1.0)
 
 
 class FeaturePlan(ABC):

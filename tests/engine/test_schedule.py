@@ -51,7 +51,7 @@ def test_tasks_run_on_as_many_threads_as_blas_was_allowed(threads):
 def test_one_allowed_thread_is_the_caller():
     seen = set()
     with threadpool_limits(1, user_api="blas"):
-        schedule.run(lambda task: seen.add(threading.get_ident()), range(20))
+        schedule.run(lambda task: (time.sleep(0.005), seen.add(threading.get_ident())), range(20))
     assert seen == {threading.get_ident()}
 
 

@@ -34,6 +34,10 @@ _CHEAP_DIMENSION = 32
 #: Share of near pairs beyond which a float32 tile is done again in float64.
 _MANY = 1 / 64
 _NONE = np.empty((0, 2), dtype=np.int64)
+# Of squared lengths; their sums are finite.
+_LARGEST = 1e300
+# Of coordinates whose squares float32 can hold.
+_LARGEST_SINGLE = 1e16
 
 
 class Points:
@@ -45,7 +49,9 @@ class Points:
 
     def __init__(self, raw: Array, center: Array, whitening: Array) -> None:
         self.raw, self.center, self.whitening = raw, center, whitening
-        self._mixed = _mix(raw, center, whitening) if whitening.ndim == 2 else None
+        # Squares of extreme factors would leave the range of float64; then the points are scaled first.
+        extreme = bool(((whitening != 0.0) & ((abs(whitening) < 1e-100) | (abs(whitening) > 1e100))).any())
+        self._mixed = _mix(raw, center, whitening) if whitening.ndim == 2 or extreme else None
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -54,6 +60,11 @@ class Points:
     def dimension(self) -> int:
         """Number of coordinates after whitening."""
         return int(self.whitening.shape[-1])
+
+    @property
+    def reach(self) -> float:
+        """A bound of the whitened coordinates."""
+        return float(max(self.raw.max(), -float(self.raw.min())) * abs(self.whitening).sum(axis=0).max())
 
     def whitened(self, rows: slice) -> NDArray[np.float64]:
         """Whiten some rows in float64."""
@@ -89,10 +100,12 @@ class Points:
 
 
 def _mix(raw: Array, center: Array, whitening: Array) -> NDArray[np.float64]:
-    """Whiten by a matrix, each row by the same operations in the same order, so that equal rows stay equal.
+    """Whiten all points; by a matrix, each row by the same operations in the same order, so that equal rows stay equal.
 
     A product by BLAS does not promise that: how it adds up depends on where a row stands.
     """
+    if whitening.ndim == 1:
+        return np.subtract(raw, center, dtype=np.float64) * whitening
     out = np.zeros((len(raw), whitening.shape[1]))
     contiguous = np.ascontiguousarray(whitening)
 
@@ -127,6 +140,7 @@ class ProductTiles:
 
     def __post_init__(self) -> None:
         precise = self.dtype == np.float64 or self.a.dimension <= _CHEAP_DIMENSION
+        precise = precise or max(self.a.reach, self.b.reach) > _LARGEST_SINGLE
         self.compute = np.float64 if precise else np.float32
         self._left, self._left_norms = left = self.a.rounded(self.compute)
         self._right, self._right_norms = left if self.a is self.b else self.b.rounded(self.compute)
@@ -188,7 +202,8 @@ class DifferenceTiles:
         right = self._left if self.a is self.b else self.b.unrounded(everything)
         self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
         self._weights = self.a.factors**self.power
-        lengths = (np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b))
+        with np.errstate(over="ignore"):
+            lengths = [np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b)]
         typical, largest = _range_of(*lengths)
         self._table = tabulate(self.function, largest, np.float64, typical)
 
@@ -282,6 +297,7 @@ def product(tiles: Tiles, vectors: Array) -> Array:
 
 def _range_of(left: Array, right: Array) -> tuple[float, float]:
     """Give a typical and the largest possible distance of points whose (powers of) lengths are these."""
+    left, right = (np.minimum(lengths.astype(np.float64), _LARGEST) for lengths in (left, right))
     typical = float(np.median(left) + np.median(right))
     # |a - b|^2 <= 2 |a|^2 + 2 |b|^2, and a little more for rounding.
     largest = 2.001 * (float(left.max()) + float(right.max()))
