@@ -7,7 +7,7 @@ Submodules load when first named: they import Numba, which takes longer than the
 from importlib import import_module
 from types import ModuleType
 
-_SUBMODULES = ("compiling", "feature_map", "hadamard", "pairwise", "schedule", "sincos", "table")
+_SUBMODULES = ("compiling", "distances", "feature_map", "hadamard", "pairwise", "points", "schedule", "sincos", "table")
 
 
 def __getattr__(name: str) -> ModuleType:

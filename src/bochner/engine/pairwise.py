@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from . import schedule
 from .compiling import compiled
+from .distances import all_distances, fill_by_differences, finish_products, positions_of_near, squared_differences
+from .points import Points, squared_norms
 from .schedule import slices
-from .table import Table, bits_of, look_up_row, tabulate
+from .table import Table, bits_of, tabulate
 
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
-#: Numbers that are worth a thread of their own.
-_NUMBERS_OF_TASK = 1 << 17
 #: Up to this dimension differences are quicker than a product ...
 _FEW_DIMENSIONS = 16
 #: ... and up to this one a product in float64 costs little more than one in float32.
@@ -38,82 +38,6 @@ _NONE = np.empty((0, 2), dtype=np.int64)
 _LARGEST = 1e300
 # Of coordinates whose squares float32 can hold.
 _LARGEST_SINGLE = 1e16
-
-
-class Points:
-    """Points as the engine wants them: shifted and whitened for products, as they are for differences.
-
-    ``whitening`` is a vector (one factor per coordinate) or a matrix (d, k); ``center`` is subtracted first, which
-    changes no distance and saves digits.
-    """
-
-    def __init__(self, raw: Array, center: Array, whitening: Array) -> None:
-        self.raw, self.center, self.whitening = raw, center, whitening
-        # Squares of extreme factors would leave the range of float64; then the points are scaled first.
-        extreme = bool(((whitening != 0.0) & ((abs(whitening) < 1e-100) | (abs(whitening) > 1e100))).any())
-        self._mixed = _mix(raw, center, whitening) if whitening.ndim == 2 or extreme else None
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates after whitening."""
-        return int(self.whitening.shape[-1])
-
-    @property
-    def reach(self) -> float:
-        """A bound of the whitened coordinates."""
-        return float(max(self.raw.max(), -float(self.raw.min())) * abs(self.whitening).sum(axis=0).max())
-
-    def whitened(self, rows: slice) -> NDArray[np.float64]:
-        """Whiten some rows in float64."""
-        if self._mixed is not None:
-            return self._mixed[rows]
-        shifted = np.subtract(self.raw[rows], self.center, dtype=np.float64)
-        shifted *= self.whitening
-        return shifted
-
-    def unrounded(self, rows: slice) -> NDArray[np.float64]:
-        """Give some rows for differences: the whitening, if it is a vector, is left to `factors`.
-
-        To shift or scale the points first would round them, and near ones would lose the digits of their difference.
-        """
-        return self.raw[rows].astype(np.float64) if self._mixed is None else self._mixed[rows]
-
-    @property
-    def factors(self) -> NDArray[np.float64]:
-        """What the differences of `unrounded` points are multiplied by."""
-        return self.whitening if self._mixed is None else np.ones(self.dimension)
-
-    def rounded(self, dtype: Any) -> tuple[Array, Array]:
-        """Whiten all rows, rounded to ``dtype``, and give them with their squared lengths."""
-        out = np.empty((len(self), self.dimension), dtype=dtype)
-        norms = np.empty(len(self), dtype=dtype)
-
-        def whiten(rows: slice) -> None:
-            out[rows] = self.whitened(rows)
-            norms[rows] = _squared_norms(out[rows])
-
-        schedule.run(whiten, slices(len(self), max(64, _NUMBERS_OF_TASK // self.dimension)))
-        return out, norms
-
-
-def _mix(raw: Array, center: Array, whitening: Array) -> NDArray[np.float64]:
-    """Whiten all points; by a matrix, each row by the same operations in the same order, so that equal rows stay equal.
-
-    A product by BLAS does not promise that: how it adds up depends on where a row stands.
-    """
-    if whitening.ndim == 1:
-        return np.subtract(raw, center, dtype=np.float64) * whitening
-    out = np.zeros((len(raw), whitening.shape[1]))
-    contiguous = np.ascontiguousarray(whitening)
-
-    def mix(rows: slice) -> None:
-        _multiply_rows(np.subtract(raw[rows], center, dtype=np.float64), contiguous, out[rows])
-
-    schedule.run(mix, slices(len(raw), 256))
-    return out
 
 
 def near_threshold(compute: Any, result: Any) -> float:
@@ -164,7 +88,7 @@ class ProductTiles:
         near = self._fill_by_product(left, right, norms, out)
         if self.compute == np.float32 and len(near) > _MANY * out.size:
             left, right = self.a.whitened(rows), self.b.whitened(columns)
-            near = self._fill_by_product(left, right, (_squared_norms(left), _squared_norms(right)), out)
+            near = self._fill_by_product(left, right, (squared_norms(left), squared_norms(right)), out)
         if len(near) > self_pairs(self, rows, columns):
             self._redo(near, rows, columns, out)
 
@@ -174,14 +98,14 @@ class ProductTiles:
         threshold = left.dtype.type(near_threshold(left.dtype, self.dtype))
         smallest = left.dtype.type(table.smallest)
         squared = left @ right.T
-        n_near = _finish(
+        n_near = finish_products(
             squared, bits_of(squared), *norms, threshold, smallest, table.coefficients, table.first_cell, out
         )
-        return _positions_of_near(squared, n_near) if n_near else _NONE
+        return positions_of_near(squared, n_near) if n_near else _NONE
 
     def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
         left, right = self.a.unrounded(rows), self.b.unrounded(columns)
-        squared = _squared_differences(left, right, self.a.factors, near)
+        squared = squared_differences(left, right, self.a.factors, near)
         out[near[:, 0], near[:, 1]] = at_zero_one(self.function, squared)
 
 
@@ -214,12 +138,12 @@ class DifferenceTiles:
     def fill(self, rows: slice, columns: slice, out: Array) -> None:
         """Write one tile to ``out`` (C-contiguous)."""
         left, right, table = self._left[rows], np.ascontiguousarray(self._right[:, columns]), self._table
-        n_small = _fill_by_differences(
+        n_small = fill_by_differences(
             left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
         if n_small > self_pairs(self, rows, columns):
             distances = np.empty(out.shape)
-            _distances(left, right, self._weights, self.power, distances)
+            all_distances(left, right, self._weights, self.power, distances)
             small = distances < table.smallest
             out[small] = at_zero_one(self.function, distances[small])
 
@@ -312,28 +236,10 @@ def at_zero_one(function: Function, arguments: NDArray[np.float64]) -> NDArray[n
     return values
 
 
-def _squared_norms(points: Array) -> Array:
-    return np.asarray(np.einsum("ij,ij->i", points, points, dtype=np.float64), dtype=points.dtype)
-
-
 def _set_diagonal(tile: Array, offset: int) -> None:
     """Put ones where row ``offset + i`` meets column i."""
     rows = np.arange(max(0, -offset), min(tile.shape[0], tile.shape[1] - offset))
     tile[rows, rows + offset] = 1.0
-
-
-@compiled(fastmath={"contract"})
-def _add_multiple(factor, row, out):
-    for j in range(out.shape[0]):
-        out[j] += factor * row[j]
-
-
-@compiled()
-def _multiply_rows(points, matrix, out):
-    """Add ``points @ matrix`` to ``out``, row by row."""
-    for i in range(points.shape[0]):
-        for k in range(matrix.shape[0]):
-            _add_multiple(points[i, k], matrix[k], out[i])
 
 
 @compiled()
@@ -370,129 +276,3 @@ def _transpose(tile, out, row, column):
     for i in range(whole, n):
         for j in range(m):
             out[row + j, column + i] = tile[i, j]
-
-
-@compiled(fastmath={"contract"})
-def _to_squared_distances(row, norm, norms, threshold, smallest):
-    """Turn inner products into squared distances, in place; near pairs get a negative number and are counted."""
-    n_near = 0
-    for j in range(row.shape[0]):
-        lengths = norm + norms[j]
-        squared = lengths - (row[j] + row[j])
-        near = (squared < threshold * lengths) | (squared < smallest)
-        row[j] = -(lengths + smallest) if near else squared
-        n_near += near
-    return n_near
-
-
-@compiled()
-def _finish(products, bits, left, right, threshold, smallest, coefficients, first_cell, out):
-    """Turn inner products (and their bits, the same memory) into function values; return how many pairs are near."""
-    n_near = 0
-    for i in range(products.shape[0]):
-        n_near += _to_squared_distances(products[i], left[i], right, threshold, smallest)
-        look_up_row(bits[i], coefficients, first_cell, out[i])
-    return n_near
-
-
-@compiled()
-def _positions_of_near(squared, n_near):
-    positions = np.empty((n_near, 2), np.int64)
-    k = 0
-    for i in range(squared.shape[0]):
-        for j in range(squared.shape[1]):
-            if squared[i, j] < 0.0:
-                positions[k, 0] = i
-                positions[k, 1] = j
-                k += 1
-    return positions
-
-
-@compiled(fastmath={"contract", "reassoc"})
-def _squared_differences(left, right, factors, positions):
-    out = np.empty(positions.shape[0])
-    for k in range(positions.shape[0]):
-        a, b = left[positions[k, 0]], right[positions[k, 1]]
-        total = 0.0
-        for j in range(a.shape[0]):
-            total += ((a[j] - b[j]) * factors[j]) ** 2
-        out[k] = total
-    return out
-
-
-@compiled(fastmath={"contract"})
-def _add_differences(x, weight, row, distances):
-    for j in range(row.shape[0]):
-        distances[j] += weight * abs(x - row[j])
-
-
-@compiled(fastmath={"contract"})
-def _add_squares(x, weight, row, distances):
-    for j in range(row.shape[0]):
-        distances[j] += weight * (x - row[j]) ** 2
-
-
-# Four coordinates at once: distances are loaded and stored a quarter as often.
-@compiled(fastmath={"contract"})
-def _add_four_differences(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
-        distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
-
-
-@compiled(fastmath={"contract"})
-def _add_four_squares(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
-        distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
-
-
-@compiled()
-def _distances_of_point(point, right, weights, power, distances):
-    """Write the weighted sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
-    for j in range(distances.shape[0]):
-        distances[j] = 0.0
-    d = point.shape[0]
-    whole = d - d % 4
-    for k in range(0, whole, 4):
-        x, w = point[k : k + 4], weights[k : k + 4]
-        if power == 1:
-            _add_four_differences(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
-        else:
-            _add_four_squares(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
-    for k in range(whole, d):
-        if power == 1:
-            _add_differences(point[k], weights[k], right[k], distances)
-        else:
-            _add_squares(point[k], weights[k], right[k], distances)
-
-
-@compiled()
-def _distances(left, right, weights, power, out):
-    for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, weights, power, out[i])
-
-
-@compiled()
-def _count_below(row, bound):
-    count = 0
-    for j in range(row.shape[0]):
-        count += row[j] < bound
-    return count
-
-
-@compiled()
-def _fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
-    """Write function values, and return how many distances are too small for the table."""
-    n_small = 0
-    distances = np.empty(out.shape[1])
-    bits = distances.view(np.int64)
-    for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, weights, power, distances)
-        n_small += _count_below(distances, smallest)
-        look_up_row(bits, coefficients, first_cell, out[i])
-    return n_small

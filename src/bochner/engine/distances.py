@@ -1,0 +1,135 @@
+"""The compiled loops of distances: finishing what a matrix product began, and summing differences."""
+
+import numpy as np
+
+from .compiling import compiled
+from .table import look_up_row
+
+
+@compiled(fastmath={"contract"})
+def _to_squared_distances(row, norm, norms, threshold, smallest):
+    """Turn inner products into squared distances, in place; near pairs get a negative number and are counted."""
+    n_near = 0
+    for j in range(row.shape[0]):
+        lengths = norm + norms[j]
+        squared = lengths - (row[j] + row[j])
+        near = (squared < threshold * lengths) | (squared < smallest)
+        row[j] = -(lengths + smallest) if near else squared
+        n_near += near
+    return n_near
+
+
+@compiled()
+def finish_products(products, bits, left, right, threshold, smallest, coefficients, first_cell, out):
+    """Turn inner products (and their bits, the same memory) into function values; return how many pairs are near."""
+    n_near = 0
+    for i in range(products.shape[0]):
+        n_near += _to_squared_distances(products[i], left[i], right, threshold, smallest)
+        look_up_row(bits[i], coefficients, first_cell, out[i])
+    return n_near
+
+
+@compiled()
+def positions_of_near(squared, n_near):
+    """Give the (n_near, 2) positions of the negative numbers, by which near pairs are marked."""
+    positions = np.empty((n_near, 2), np.int64)
+    k = 0
+    for i in range(squared.shape[0]):
+        for j in range(squared.shape[1]):
+            if squared[i, j] < 0.0:
+                positions[k, 0] = i
+                positions[k, 1] = j
+                k += 1
+    return positions
+
+
+@compiled(fastmath={"contract", "reassoc"})
+def squared_differences(left, right, factors, positions):
+    """Give the squared lengths of the scaled differences of some pairs."""
+    out = np.empty(positions.shape[0])
+    for k in range(positions.shape[0]):
+        a, b = left[positions[k, 0]], right[positions[k, 1]]
+        total = 0.0
+        for j in range(a.shape[0]):
+            total += ((a[j] - b[j]) * factors[j]) ** 2
+        out[k] = total
+    return out
+
+
+@compiled(fastmath={"contract"})
+def _add_differences(x, weight, row, distances):
+    for j in range(row.shape[0]):
+        distances[j] += weight * abs(x - row[j])
+
+
+@compiled(fastmath={"contract"})
+def _add_squares(x, weight, row, distances):
+    for j in range(row.shape[0]):
+        distances[j] += weight * (x - row[j]) ** 2
+
+
+# Four coordinates at once: distances are loaded and stored a quarter as often.
+@compiled(fastmath={"contract"})
+def _add_four_differences(x, weights, row0, row1, row2, row3, distances):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    for j in range(row0.shape[0]):
+        first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
+        distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
+
+
+@compiled(fastmath={"contract"})
+def _add_four_squares(x, weights, row0, row1, row2, row3, distances):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    for j in range(row0.shape[0]):
+        first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
+        distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
+
+
+@compiled()
+def _distances_of_point(point, right, weights, power, distances):
+    """Write the weighted sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
+    for j in range(distances.shape[0]):
+        distances[j] = 0.0
+    d = point.shape[0]
+    whole = d - d % 4
+    for k in range(0, whole, 4):
+        x, w = point[k : k + 4], weights[k : k + 4]
+        if power == 1:
+            _add_four_differences(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+        else:
+            _add_four_squares(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+    for k in range(whole, d):
+        if power == 1:
+            _add_differences(point[k], weights[k], right[k], distances)
+        else:
+            _add_squares(point[k], weights[k], right[k], distances)
+
+
+@compiled()
+def all_distances(left, right, weights, power, out):
+    """Write the weighted sums of powers of the differences of all pairs."""
+    for i in range(left.shape[0]):
+        _distances_of_point(left[i], right, weights, power, out[i])
+
+
+@compiled()
+def _count_below(row, bound):
+    count = 0
+    for j in range(row.shape[0]):
+        count += row[j] < bound
+    return count
+
+
+@compiled()
+def fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
+    """Write function values, and return how many distances are too small for the table."""
+    n_small = 0
+    distances = np.empty(out.shape[1])
+    bits = distances.view(np.int64)
+    for i in range(left.shape[0]):
+        _distances_of_point(left[i], right, weights, power, distances)
+        n_small += _count_below(distances, smallest)
+        look_up_row(bits, coefficients, first_cell, out[i])
+    return n_small
