@@ -108,13 +108,6 @@ def _distances_of_point(point, right, weights, power, distances):
 
 
 @compiled()
-def all_distances(left, right, weights, power, out):
-    """Write the weighted sums of powers of the differences of all pairs."""
-    for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, weights, power, out[i])
-
-
-@compiled()
 def _count_below(row, bound):
     count = 0
     for j in range(row.shape[0]):
@@ -133,3 +126,20 @@ def fill_by_differences(left, right, weights, power, smallest, coefficients, fir
         n_small += _count_below(distances, smallest)
         look_up_row(bits, coefficients, first_cell, out[i])
     return n_small
+
+
+@compiled()
+def small_distances(left, right, weights, power, smallest, n_small):
+    """Give the (n_small, 2) positions of the distances that are too small for the table, and these distances."""
+    positions, values = np.empty((n_small, 2), np.int64), np.empty(n_small)
+    distances = np.empty(right.shape[1])
+    k = 0
+    for i in range(left.shape[0]):
+        _distances_of_point(left[i], right, weights, power, distances)
+        for j in range(distances.shape[0]):
+            if distances[j] < smallest:
+                positions[k, 0] = i
+                positions[k, 1] = j
+                values[k] = distances[j]
+                k += 1
+    return positions, values

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from . import schedule
 from .compiling import compiled
-from .distances import all_distances, fill_by_differences, finish_products, positions_of_near, squared_differences
+from .distances import fill_by_differences, finish_products, positions_of_near, small_distances, squared_differences
 from .points import Points, squared_norms
 from .schedule import slices
-from .table import Table, bits_of, tabulate
+from .table import Table, bits_of, look_up, tabulate
 
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -33,6 +33,8 @@ _FEW_DIMENSIONS = 16
 _CHEAP_DIMENSION = 32
 #: Share of near pairs beyond which a float32 tile is done again in float64.
 _MANY = 1 / 64
+#: Near pairs that are quicker by the function itself than by looking them up.
+_FEW = 64
 _NONE = np.empty((0, 2), dtype=np.int64)
 # Of squared lengths; their sums are finite.
 _LARGEST = 1e300
@@ -85,11 +87,11 @@ class ProductTiles:
         """Write one tile to ``out`` (C-contiguous)."""
         left, right = self._left[rows], self._right[columns]
         norms = self._left_norms[rows], self._right_norms[columns]
-        near = self._fill_by_product(left, right, norms, out)
-        if self.compute == np.float32 and len(near) > _MANY * out.size:
+        near, expected = self._fill_by_product(left, right, norms, out), self_pairs(self, rows, columns)
+        if self.compute == np.float32 and len(near) - expected > _MANY * out.size:
             left, right = self.a.whitened(rows), self.b.whitened(columns)
             near = self._fill_by_product(left, right, (squared_norms(left), squared_norms(right)), out)
-        if len(near) > self_pairs(self, rows, columns):
+        if len(near) > expected:
             self._redo(near, rows, columns, out)
 
     def _fill_by_product(self, left: Array, right: Array, norms: tuple[Array, Array], out: Array) -> Array:
@@ -106,7 +108,17 @@ class ProductTiles:
     def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
         left, right = self.a.unrounded(rows), self.b.unrounded(columns)
         squared = squared_differences(left, right, self.a.factors, near)
-        out[near[:, 0], near[:, 1]] = at_zero_one(self.function, squared)
+        out[near[:, 0], near[:, 1]] = self._values(squared)
+
+    def _values(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Evaluate the function: by the table if many arguments are long enough for it, and where it can."""
+        if len(squared) < _FEW:
+            return at_zero_one(self.function, squared)
+        table, values = self._table(np.float64), np.empty_like(squared)
+        look_up(table, squared[None], values[None])
+        small = squared < table.smallest
+        values[small] = at_zero_one(self.function, squared[small])
+        return values
 
 
 @dataclass
@@ -142,10 +154,8 @@ class DifferenceTiles:
             left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
         if n_small > self_pairs(self, rows, columns):
-            distances = np.empty(out.shape)
-            all_distances(left, right, self._weights, self.power, distances)
-            small = distances < table.smallest
-            out[small] = at_zero_one(self.function, distances[small])
+            small, distances = small_distances(left, right, self._weights, self.power, table.smallest, n_small)
+            out[small[:, 0], small[:, 1]] = at_zero_one(self.function, distances)
 
 
 def self_pairs(tiles: Tiles, rows: slice, columns: slice) -> int:

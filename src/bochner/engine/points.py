@@ -69,7 +69,10 @@ class Points:
         norms = np.empty(len(self), dtype=dtype)
 
         def whiten(rows: slice) -> None:
-            out[rows] = self.whitened(rows)
+            if self._mixed is None:
+                _scale_rows(self.raw[rows], self.center, self.whitening, out[rows])
+            else:
+                out[rows] = self._mixed[rows]
             norms[rows] = squared_norms(out[rows])
 
         schedule.run(whiten, slices(len(self), max(64, _NUMBERS_OF_TASK // self.dimension)))
@@ -96,6 +99,19 @@ def _mix(raw: Array, center: Array, whitening: Array) -> NDArray[np.float64]:
 def squared_norms(points: Array) -> Array:
     """Give the squared lengths of the rows, summed in float64."""
     return np.asarray(np.einsum("ij,ij->i", points, points, dtype=np.float64), dtype=points.dtype)
+
+
+@compiled()
+def _scale_row(row, center, factors, out):
+    for j in range(out.shape[0]):
+        out[j] = (row[j] - center[j]) * factors[j]
+
+
+@compiled()
+def _scale_rows(points, center, factors, out):
+    """Write ``(points - center) * factors``, computed in float64, in one pass over the memory."""
+    for i in range(points.shape[0]):
+        _scale_row(points[i], center, factors, out[i])
 
 
 @compiled(fastmath={"contract"})

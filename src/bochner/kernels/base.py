@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # Rows that the median distance is taken over; half a million pairs give it to a fraction of a percent.
 _MEDIAN_ROWS = 1024
+# Rows that the origin is taken from: it need not be exact, only amid the data and safe from outliers.
+_AMID_ROWS = 64
 # Eigenvalues of a metric may be negative by rounding, relative to the largest.
 _EIGENVALUE_TOLERANCE = 1e-8
 
@@ -283,7 +285,8 @@ def _as_float_array(owner: object, parameter: str, value: Any, allowed: str) -> 
 
 def amid(points: NDArray[Any]) -> Array:
     """Give a point amid the data, as the origin that saves most digits: the median, which no outlier moves."""
-    return np.median(points[:: -(-len(points) // 256)].astype(np.float64), axis=0)
+    some = points[:: -(-len(points) // _AMID_ROWS)].astype(np.float64)
+    return np.median(np.ascontiguousarray(some.T), axis=1)
 
 
 def _check_length(owner: object, parameter: str, length: int, n_features: int | None) -> None:
