@@ -3,8 +3,9 @@
 Timing. The contestants of a race take turns, in an order that moves on by one from round to round, and the best time of
 each counts. So all of them meet the same noise, a ratio belongs to one run, and no contestant always follows the same
 neighbour. A short rest before each turn lets the idle threads of the neighbour's BLAS or OpenMP stop spinning; a turn
-then repeats the call for 0.3 seconds (once, if it takes longer), because a virtual core that has rested needs some
-tenths to come back to its speed, which would be charged to short calls alone. Results are freed after the clock stops.
+then repeats the call for 0.3 seconds and three times at least (but no longer than 1.5 seconds), because after a rest a
+virtual machine must first get its cores' speed and its memory back, which would be charged to short calls alone.
+Results are freed after the clock has stopped.
 
 Limits. `gemm_rate` is what BLAS reaches here on large square matrices; `write_once` is the fastest of two ways to
 write a buffer that is already in memory, with one thread per core.
@@ -37,7 +38,7 @@ from threadpoolctl import threadpool_info
 
 RESULTS = Path(__file__).parent / "results"
 REST_SECONDS = 0.05
-TURN_SECONDS = 0.3
+TURN_SECONDS, FEWEST_CALLS, LONGEST_TURN_SECONDS = 0.3, 3, 1.5
 MISSING = "not installed"
 PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba", "torch", "xGPR")
 
@@ -90,7 +91,7 @@ def timed(call: Callable[[], Any]) -> float:
     gc.disable()
     try:
         calls = [seconds_of(call)]
-        while sum(calls) < TURN_SECONDS:
+        while sum(calls) < (TURN_SECONDS if len(calls) >= FEWEST_CALLS else LONGEST_TURN_SECONDS):
             calls.append(seconds_of(call))
         return min(calls)
     finally:

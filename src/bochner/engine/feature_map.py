@@ -90,7 +90,7 @@ def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, sca
     times row j of ``H S3 H S2 H S1``. The last block may be cut short: p = len(radii).
     """
     columns = np.zeros((signs.shape[2], points.shape[0]), dtype=points.dtype)
-    columns[: points.shape[1]] = points.T
+    hadamard.transpose(points, columns)
     _hadamard_columns(columns, signs, radii, offset, scale, out)
 
 

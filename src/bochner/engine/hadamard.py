@@ -115,6 +115,21 @@ def spin(points, signs, work):
 
 
 @compiled()
+def transpose(rows, columns):
+    """Write ``rows[r, j]`` to ``columns[j, r]``, eight points at a time (a constant, to be unrolled)."""
+    n, m = rows.shape
+    whole = n - n % 8
+    for r0 in range(0, whole, 8):
+        for j in range(m):
+            column = columns[j]
+            for r in range(8):
+                column[r0 + r] = rows[r0 + r, j]
+    for r in range(whole, n):
+        for j in range(m):
+            columns[j, r] = rows[r, j]
+
+
+@compiled()
 def scaled_transpose(columns, factors, rows):
     """Write ``factors[j] * columns[j, r]`` to ``rows[r, j]``, eight columns at a time (a constant, to be unrolled)."""
     n, m = rows.shape
