@@ -24,6 +24,7 @@ LAYERS = [
     "feature_plan",
     "error_estimate",
     "features",
+    "progress",
     "solvers",
     "models",
     "diagnostics",
@@ -41,6 +42,7 @@ NUMERICAL = {
     "frequencies": (),
     "feature_plan": (),
     "error_estimate": (),
+    "progress": (),
     "solvers": (),
 }
 #: Packages that only one place imports.

@@ -59,7 +59,7 @@ def test_all_kinds_of_numbers_are_allowed(value):
 )
 @every_kernel
 def test_length_scales_that_are_no_positive_numbers_are_named(kernel, value):
-    allowed = "a positive number, a vector of them or 'median'"
+    allowed = "a positive number, a vector of them, 'median', or in a model 'auto'"
     with pytest.raises(ValueError, match=sentence(type(kernel).__name__, "length_scale", allowed, value)):
         kernel.replace(length_scale=value)(X)
 

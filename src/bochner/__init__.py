@@ -14,6 +14,7 @@ from .kernels import (
     RationalQuadratic,
     SeparableKernel,
 )
+from .models import RandomFeatureClassifier, RandomFeatureRegressor
 
 __version__ = version("bochner")
 
@@ -24,6 +25,8 @@ __all__ = [
     "Laplacian",
     "Matern",
     "RadialKernel",
+    "RandomFeatureClassifier",
+    "RandomFeatureRegressor",
     "RandomFeatures",
     "RationalQuadratic",
     "SeparableKernel",

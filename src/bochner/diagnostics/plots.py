@@ -1,16 +1,21 @@
-"""Pictures of how well features do; the only module that imports matplotlib.
+"""Pictures of how well features and models do; the only module that imports matplotlib.
 
-The functions draw on axes that they are given, or return a figure; none touches the state of
-``matplotlib.pyplot``, and none needs a display.
+The functions draw on axes that they are given, or return a figure, and none needs a display. Only `new_axes` touches
+the state of ``matplotlib.pyplot``, so that ``plt.show()`` shows what it has made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 try:
+    from matplotlib.cbook import normalize_kwargs
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 except ImportError as error:
     raise ImportError("Plots need matplotlib. Install it with: pip install 'bochner[plots]'") from error
@@ -18,13 +23,18 @@ except ImportError as error:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_errors", "plot_scores", "schemes_figure"]
+    from .reliability import ReliabilityCurve
+
+__all__ = ["new_axes", "plot_errors", "plot_reliability", "plot_scores", "schemes_figure"]
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and marks that survive a black print.
 _COLOURS = ("#E69F00", "#56B4E9", "#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _DASHES = ("-", "-", "-", (0, (4, 2)), (0, (4, 2)), (0, (4, 2)))  # so that curves that coincide are both seen
 _INK = "#333333"
+# The histogram of a reliability diagram is drawn under the curve, from here up to a little below 0.
+_FLOOR, _CEILING = -0.2, -0.04
+_CURVE: dict[str, Any] = {"linewidth": 1.8, "markeredgecolor": "white", "clip_on": False}
 
 
 def plot_errors(ax: Axes, n_components: Sequence[int], errors: Mapping[str, Sequence[float]]) -> None:
@@ -108,6 +118,70 @@ def schemes_figure(
     return figure
 
 
+def new_axes() -> Axes:
+    """Make a figure with one axes, as ``matplotlib.pyplot`` does, so that ``plt.show()`` shows it."""
+    from matplotlib import pyplot as plt  # not above: it chooses a backend, which only this function needs
+
+    return plt.subplots(figsize=(5.0, 5.6), layout="constrained")[1]
+
+
+def plot_reliability(
+    ax: Axes, curve: ReliabilityCurve, histogram: NDArray[Any], name: str | None = None, **kwargs: Any
+) -> Line2D:
+    """Draw a reliability curve, its gaps to the diagonal, and under it the histogram of the confidences.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes to draw on; those of another reliability curve get one more.
+    curve : ReliabilityCurve
+        The points of the curve.
+    histogram : array of shape (n_bins,)
+        The share of rows in each of n_bins equal parts of the interval from 0 to 1.
+    name : str, default=None
+        The name in the legend, in front of the expected calibration error.
+    **kwargs
+        Properties of the curve.
+
+    Returns
+    -------
+    matplotlib.lines.Line2D
+        The curve.
+    """
+    _diagonal(ax)
+    k = len(ax.lines) % len(_COLOURS)
+    error = f"ECE = {curve.expected_calibration_error:.3f}"
+    label = error if name is None else f"{name} ({error})"
+    style = {"color": _COLOURS[k], "marker": _MARKERS[k], "label": label, **_CURVE, **normalize_kwargs(kwargs, Line2D)}
+    (line,) = ax.plot(curve.confidence, curve.accuracy, **style)
+    widths = 1.0 + 7.0 * curve.weight / curve.weight.max()  # a gap counts as much as its bin holds
+    ax.vlines(curve.confidence, curve.confidence, curve.accuracy, color=line.get_color(), alpha=0.3, linewidth=widths)
+    _histogram(ax, histogram, line.get_color())
+    ax.legend(loc="upper left", framealpha=0.8, edgecolor="none", labelcolor=_INK)
+    return line
+
+
+def _diagonal(ax: Axes) -> None:
+    """Draw what all curves on the same axes share, once."""
+    label = "perfectly calibrated"
+    if label in ax.get_legend_handles_labels()[1]:
+        return
+    ax.plot([0, 1], [0, 1], color=_INK, linestyle=":", linewidth=1.8, label=label)
+    ax.axhline(0.0, color=_INK, linewidth=0.8)
+    ax.set(xlim=(0, 1), ylim=(_FLOOR, 1), aspect="equal", yticks=np.linspace(0, 1, 6))
+    ax.text(-0.02, (_FLOOR + _CEILING) / 2, "rows", ha="right", va="center", color=_INK)
+    ax.set_xlabel("confidence", color=_INK)
+    ax.set_ylabel("accuracy", color=_INK)
+    _quiet(ax)
+
+
+def _histogram(ax: Axes, shares: NDArray[Any], colour: Any) -> None:
+    heights = _FLOOR + (_CEILING - _FLOOR) * shares / shares.max()
+    edges = np.linspace(0.0, 1.0, len(shares) + 1)
+    ax.stairs(heights, edges, baseline=_FLOOR, fill=True, color=colour, alpha=0.3, linewidth=0)
+    ax.stairs(heights, edges, baseline=_FLOOR, color=colour)
+
+
 def _lines(ax: Axes, n_components: Sequence[int], curves: Mapping[str, Sequence[float]]) -> None:
     for i, (label, values) in enumerate(curves.items()):
         k = i % len(_COLOURS)
@@ -123,6 +197,11 @@ def _label(ax: Axes, n_components: Sequence[int], title: str) -> None:
     ax.set_xlabel("number of features", color=_INK)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
     ax.set_title(title, loc="left", color=_INK, fontsize="medium")
+    _quiet(ax)
+
+
+def _quiet(ax: Axes) -> None:
+    """Leave a light grid, and neither ticks nor a box."""
     ax.grid(color="#E5E5E5", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelcolor=_INK)

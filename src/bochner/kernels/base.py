@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 # Rows that the median distance is taken over; half a million pairs give it to a fraction of a percent.
 _MEDIAN_ROWS = 1024
+_LENGTH_SCALES = "a positive number, a vector of them, 'median', or in a model 'auto'"
 # Rows that the origin is taken from: it need not be exact, only amid the data and safe from outliers.
 _AMID_ROWS = 64
 # Eigenvalues of a metric may be negative by rounding, relative to the largest.
@@ -53,15 +54,15 @@ class Kernel(Parametrised, ABC):
     def _validate_length_scale(self, n_features: int | None) -> None:
         value = self.length_scale
         if isinstance(value, str):
-            if value != "median":
-                raise invalid(self, "length_scale", "a positive number, a vector of them or 'median'", value)
+            if value not in ("median", "auto"):
+                raise invalid(self, "length_scale", _LENGTH_SCALES, value)
             return
         if is_number(value):
             check_number(self, "length_scale", value, Range(0.0))
             return
-        scales = _as_float_array(self, "length_scale", value, "a positive number, a vector of them or 'median'")
+        scales = _as_float_array(self, "length_scale", value, _LENGTH_SCALES)
         if scales.ndim != 1 or not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise invalid(self, "length_scale", "a positive number, a vector of them or 'median'", value)
+            raise invalid(self, "length_scale", _LENGTH_SCALES, value)
         _check_length(self, "length_scale", len(scales), n_features)
 
     def _validate_metric(self, n_features: int | None) -> None:
@@ -110,6 +111,12 @@ class Kernel(Parametrised, ABC):
         self.validate(points.shape[1])
         if not isinstance(self.length_scale, str):
             return self
+        if self.length_scale == "auto":
+            name = type(self).__name__
+            raise ValueError(
+                f"The length_scale='auto' of {name} is chosen by a model that knows the targets, such as "
+                "RandomFeatureRegressor. Without targets use 'median'."
+            )
         if len(points) > _MEDIAN_ROWS:
             rng = rng if rng is not None else np.random.default_rng(0)
             points = points[np.sort(rng.choice(len(points), _MEDIAN_ROWS, replace=False))]

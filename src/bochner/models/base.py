@@ -1,0 +1,349 @@
+"""What the two estimators on random features share: parameters, data, features, tuning and prediction."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+
+from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_number
+from ..features import RandomFeatures
+from ..kernels import BY_NAME, Kernel
+from ..progress import ProgressBar
+from ..solvers import Design, FoldedGram, ignore_progress
+from . import costs, tuning
+from .linear import LinearModel, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+
+Array = NDArray[Any]
+
+_ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
+#: Numbers of a block of features: 32 MB of float32.
+_NUMBERS_OF_BLOCK = 1 << 23
+
+
+class RandomFeatureModel(BaseEstimator):
+    """Common part of the estimators."""
+
+    _model: LinearModel | None
+    _sums: Any  # FoldedGram, or None after `fit`
+
+    # --- parameters ---------------------------------------------------------------------------------------------
+
+    def _validate_parameters(self) -> np.random.Generator:
+        chosen = isinstance(self.alpha, str) and self.alpha == "auto"
+        if not chosen and not (is_number(self.alpha) and float(self.alpha) in Range(0.0, includes_low=True)):
+            raise invalid(self, "alpha", "a number at least 0 or 'auto'", self.alpha)
+        check_choice(self, "solver", self.solver, self._solvers())
+        check_number(self, "tol", self.tol, Range(0.0))
+        check_integer(self, "max_iter", self.max_iter, 1)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            raise invalid(self, "verbose", "True or False", self.verbose)
+        return as_generator(self, self.random_state)
+
+    def _solvers(self) -> list[str]:
+        return ["auto", "gram", "conjugate_gradient"]
+
+    @property
+    def _given_alpha(self) -> float | None:
+        return None if isinstance(self.alpha, str) else float(self.alpha)
+
+    def _progress(self) -> Any:
+        return ProgressBar() if self.verbose else nullcontext(ignore_progress)
+
+    # --- data ---------------------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """Check X and leave the estimator as it is: a fit that fails changes nothing."""
+        if reset:
+            return check_array(X, estimator=self, **_ALLOWED)
+        return validate_data(self, X, reset=False, **_ALLOWED)
+
+    def _checked_weights(self, sample_weight: Any, X: Any) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weights < 0.0).any():
+            raise ValueError(
+                f"The 'sample_weight' argument of {type(self).__name__} must not be negative. "
+                f"Got {weights.min():g} as its least entry."
+            )
+        if not weights.any():
+            raise ValueError(f"The 'sample_weight' argument of {type(self).__name__} must not be all zero.")
+        return weights
+
+    # --- features -----------------------------------------------------------------------------------------------
+
+    def _kernel(self) -> Kernel:
+        """Turn the kernel's name into a kernel with a length scale that is to be tuned."""
+        if isinstance(self.kernel, str) and self.kernel in BY_NAME:
+            return BY_NAME[self.kernel](length_scale="auto")
+        return self.kernel
+
+    def _map(self, kernel: Any, n_components: int, random_state: Any) -> RandomFeatures:
+        return RandomFeatures(
+            kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
+        )
+
+    def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
+        """Draw the features, after the length scale was chosen if that was left to us."""
+        kernel = self._kernel()
+        if isinstance(kernel, Kernel):
+            kernel.validate()
+            if isinstance(kernel.length_scale, str):
+                wanted = kernel.length_scale
+                kernel = kernel.replace(length_scale="median").resolve(trial.distinct_rows())
+                if wanted == "auto":
+                    kernel = tuning.search_length_scale(kernel, lambda candidate: trial.score(candidate)[1])
+        return self._map(kernel, self.n_components, rng).fit(X)
+
+    def _design(self, features: RandomFeatures, X: Any) -> Design:
+        width = len(features.get_feature_names_out())
+        rows = self._block_rows(width)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        return Design(lambda: features.iter_blocks(X, rows), (X.shape[0], width), dtype)
+
+    @staticmethod
+    def _block_rows(width: int) -> int:
+        return max(512, min(4096, _NUMBERS_OF_BLOCK // width))
+
+    def _some(
+        self, features: RandomFeatures, X: Any, weights: Array | None, n_rows: int, rng: np.random.Generator
+    ) -> tuple[Design, Array | None]:
+        """Give the design of some random rows, with their weights."""
+        if n_rows >= X.shape[0]:
+            return self._design(features, X), weights
+        rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False))
+        if weights is not None and not weights[rows].any():
+            return self._design(features, X), weights
+        return self._design(features, X[rows]), None if weights is None else weights[rows]
+
+    def _problem(self, design: Design, n_outputs: int) -> costs.Problem:
+        memory = get_config()["working_memory"] * 2.0**20
+        return costs.Problem(*design.shape, n_outputs, design.dtype.itemsize, memory)
+
+    def _check_memory(self, problem: costs.Problem) -> None:
+        available = _available_memory()
+        if problem.blocks_memory > available:
+            raise MemoryError(
+                f"{type(self).__name__} with n_components={self.n_components} needs about "
+                f"{problem.blocks_memory / 2**30:.1f} GiB even in blocks, and {available / 2**30:.1f} GiB are there. "
+                "Use fewer components, or float32 data."
+            )
+
+    # --- ridge --------------------------------------------------------------------------------------------------
+
+    def _fit_ridge(
+        self,
+        features: RandomFeatures,
+        X: Any,
+        targets: Array,
+        weights: Array | None,
+        trial: Trial,
+        rng: np.random.Generator,
+        progress: Any,
+    ) -> LinearModel:
+        design, alpha = self._design(features, X), self._given_alpha
+        problem = self._problem(design, targets.shape[1])
+        self._check_memory(problem)
+        solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
+        if solver == "gram":
+            hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
+            model = ridge_by_gram(design, targets, weights, alpha, hashes, progress)
+        else:
+            alpha = trial.score(features.kernel_)[0] if alpha is None else alpha
+            some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
+            model = ridge_by_iteration(design, some, targets, weights, alpha, self.tol, self.max_iter, rng, progress)
+        self._warn(model)
+        return model
+
+    # --- streams ------------------------------------------------------------------------------------------------
+
+    def _empty_sums(self, features: RandomFeatures, n_targets: int) -> FoldedGram:
+        return empty_sums(len(features.get_feature_names_out()), n_targets, 0, self._given_alpha is None)
+
+    def _parts(self, sums: FoldedGram, X: Any) -> Array:
+        if len(sums.parts) == 1:
+            return np.zeros(X.shape[0], dtype=int)
+        return tuning.parts_of_rows(tuning.hashes_of_rows(X, 0), len(sums.parts))
+
+    def _add(self, sums: FoldedGram, features: RandomFeatures, X: Any, targets: Array, weights: Array | None) -> None:
+        parts = self._parts(sums, X)
+        for rows, block in self._design(features, X):
+            sums.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
+
+    def _solve_stream(self) -> LinearModel:
+        return ridge_from_sums(self._sums, self._given_alpha)[0]
+
+    def _warn(self, model: LinearModel) -> None:
+        if not model.solution.converged:
+            warnings.warn(
+                f"{type(self).__name__} has not converged. {model.solution.message} Use a larger alpha, more "
+                "iterations (max_iter), float64 data, or a larger tol if that is enough.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # --- what was fitted ----------------------------------------------------------------------------------------
+
+    def _accept(self, X: Any, features: RandomFeatures, **state: Any) -> None:
+        """Take over what was fitted; until here nothing of the estimator has changed."""
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self.features_ = features
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "features_" in vars(self)
+
+    def _fitted(self) -> LinearModel:
+        """Give the fitted model; after `partial_fit` it is solved for when it is first needed."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        if self._model is None:
+            self._model = self._solve_stream()
+        return self._model
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel, with the length scale that was used."""
+        if "features_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return self.features_.kernel_
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty that was used."""
+        return self._fitted().alpha
+
+    @property
+    def solver_(self) -> str:
+        """The solver that was used."""
+        return self._fitted().solver
+
+    @property
+    def solution_(self) -> Any:
+        """The solver's solution, with its diagnosis."""
+        return self._fitted().solution
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of the solver; at least 1."""
+        return max(1, self._fitted().solution.n_iter)
+
+    def _scores(self, X: Any) -> Array:
+        """Compute the (n, k) values of the linear model, block by block."""
+        check_is_fitted(self)
+        X, model = self._checked(X, reset=False), self._fitted()
+        design = self._design(self.features_, X)
+        coefficients, intercept = model.coefficients.astype(design.dtype), model.intercept.astype(design.dtype)
+        out = np.empty((X.shape[0], len(intercept)), dtype=design.dtype)
+        for rows, block in design:
+            out[rows] = block @ coefficients + intercept
+        return out
+
+    def summary(self) -> str:
+        """Say what was fitted and chosen, in a few lines."""
+        check_is_fitted(self)
+        model = self._fitted()
+        lines = [
+            f"{type(self).__name__} on {len(model.coefficients)} features of {self.n_features_in_} columns",
+            f"  kernel      {self.kernel_}",
+            f"  directions  {self.features_.directions_}, sampling {self.sampling}",
+            f"  alpha       {model.alpha:.4g}{' (chosen)' if self._given_alpha is None else ''}",
+            f"  solver      {model.solver}: {model.solution.message}",
+        ]
+        return "\n".join(lines + self._further_lines())
+
+    def _further_lines(self) -> list[str]:
+        return []
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Trial:
+    """Some rows of the data, on which length scales and penalties are tried."""
+
+    def __init__(self, model: RandomFeatureModel, X: Any, rng: np.random.Generator) -> None:
+        self._model, self._seed = model, int(rng.integers(2**31))
+        self.rows = tuning.trial_rows(X.shape[0], rng)
+        self._X = X[self.rows]
+
+    def hashes(self) -> Array:
+        """Give a number for each row, by its content."""
+        return tuning.hashes_of_rows(self._X, self._seed)
+
+    def distinct_rows(self) -> Array:
+        """Give the rows without repetitions, at most 1024, as an array."""
+        rows = self._X[np.unique(self.hashes(), return_index=True)[1][:1024]]
+        return rows.toarray() if hasattr(rows, "toarray") else rows
+
+    def features(self, kernel: Kernel) -> Array:
+        """Compute narrow features of the rows; all kernels get the same random numbers."""
+        n_components = min(self._model.n_components, tuning.TRIAL_FEATURES)
+        return self._model._map(kernel, n_components, self._seed).fit(self._X).transform(self._X)
+
+    def score(self, kernel: Kernel) -> tuple[float, float]:
+        """Give the best penalty of a kernel, and its score."""
+        raise NotImplementedError
+
+
+class SquaredErrorTrial(Trial):
+    """Trials by the cross-validated squared error."""
+
+    def __init__(
+        self, model: RandomFeatureModel, X: Any, targets: Array, weights: Array | None, rng: np.random.Generator
+    ) -> None:
+        super().__init__(model, X, rng)
+        self._targets = targets[self.rows]
+        self._weights = _usable(weights, self.rows)
+
+    def score(self, kernel: Kernel) -> tuple[float, float]:
+        """Give the best penalty of a kernel, and its score."""
+        return tuning.squared_error_score(self.features(kernel), self._targets, self._weights, self.hashes())
+
+
+class LogLossTrial(Trial):
+    """Trials by the log loss of held-out rows."""
+
+    def __init__(
+        self,
+        model: RandomFeatureModel,
+        X: Any,
+        classes: Array,
+        n_classes: int,
+        weights: Array | None,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(model, X, rng)
+        self._classes, self._n_classes = classes[self.rows], n_classes
+        self._weights = _usable(weights, self.rows)
+
+    def score(self, kernel: Kernel) -> tuple[float, float]:
+        """Give the best penalty of a kernel, and its score."""
+        matrix, hashes = self.features(kernel), self.hashes()
+        return tuning.log_loss_score(matrix, self._classes, self._n_classes, self._weights, hashes)
+
+
+def _usable(weights: Array | None, rows: Array) -> Array | None:
+    """Give the weights of some rows, or none if they are all zero there."""
+    return None if weights is None or not weights[rows].any() else weights[rows]
+
+
+def _available_memory() -> float:
+    """Bytes of memory that are free, as far as the system tells; infinity where it does not."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+        return float(found[0]) * 1024.0
+    except (OSError, IndexError):
+        return np.inf

@@ -1,0 +1,67 @@
+"""Which solver: a written model of cost and memory.
+
+Costs are in floating-point operations of single precision. For n rows, p features and k outputs:
+
+- the Gram matrix takes ``n p^2`` (twice that in float64), each factorisation ``p^3 / 3`` in float64, so twice that in
+  time, and memory for three matrices of p x p float64;
+- conjugate gradients take ``n p (4 k + 100)`` an iteration, where 100 stands for making a feature anew (its cosine, its
+  share of the product or of the Hadamard transform), some 25 iterations, and the preconditioner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_ITERATIONS = 25
+_FEATURE = 100.0
+#: Widest Gram matrix that preconditions; above it the leading eigenvectors do.
+WIDEST_GRAM = 8192
+#: Factorisations that the choice of a penalty takes.
+_PENALTIES = 7
+RANK = 1024
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sizes of a fit, and the memory it may use, in bytes."""
+
+    n_rows: int
+    n_features: int
+    n_outputs: int
+    item_size: int
+    memory: float
+
+    @property
+    def gram_memory(self) -> float:
+        """Bytes of the Gram matrix, its float32 buffer and its factor."""
+        return 24.0 * self.n_features**2
+
+    @property
+    def gram_cost(self) -> float:
+        """Operations of a fit by the Gram matrix, the choice of the penalty included."""
+        precision = self.item_size / 4.0
+        return precision * self.n_rows * self.n_features**2 + _PENALTIES * 2.0 * self.n_features**3 / 3.0
+
+    @property
+    def iteration_cost(self) -> float:
+        """Operations of a fit by conjugate gradients."""
+        p, precision = self.n_features, self.item_size / 4.0
+        passes = _ITERATIONS * self.n_rows * p * (4.0 * self.n_outputs + _FEATURE)
+        return precision * (passes + self.rows_for_preconditioner * p * min(p, 4.0 * RANK))
+
+    @property
+    def rows_for_preconditioner(self) -> int:
+        """Rows that the preconditioner is made of: a few times the directions that it is to know."""
+        return min(self.n_rows, 4 * min(self.n_features, WIDEST_GRAM))
+
+    @property
+    def blocks_memory(self) -> float:
+        """Bytes that conjugate gradients cannot do without: a block, and vectors of the width of the features."""
+        rank = self.n_features if self.n_features <= WIDEST_GRAM else RANK
+        return self.n_features * (512.0 * self.item_size + 8.0 * 6 * self.n_outputs + 16.0 * rank)
+
+
+def choose_ridge_solver(problem: Problem) -> str:
+    """Choose "gram" if its matrices fit into memory and it is cheaper, else "conjugate_gradient"."""
+    fits = problem.gram_memory <= problem.memory
+    return "gram" if fits and problem.gram_cost <= problem.iteration_cost else "conjugate_gradient"

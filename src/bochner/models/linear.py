@@ -1,0 +1,226 @@
+"""A linear model on a design: ridge or softmax, by the solver that fits the size, with its diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..solvers import (
+    Design,
+    Factor,
+    FoldedGram,
+    Gram,
+    Softmax,
+    Solution,
+    choose_alpha,
+    degrees_of_freedom,
+    gram_preconditioner,
+    minimise_softmax,
+    nystrom_preconditioner,
+    refine,
+    ridge_by_conjugate_gradient,
+)
+from .costs import RANK, WIDEST_GRAM
+from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+#: Entries of a design that is small.
+SMALL = 1 << 20
+#: Widths at which a factorisation takes no time, and rows per feature beside which it does not count.
+_FEW_FEATURES, _MANY_ROWS = 512, 64
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Coefficients (p, k) and intercept (k,) of a fitted model, and how they were found."""
+
+    coefficients: Floats
+    intercept: Floats
+    alpha: float
+    solver: str
+    solution: Solution
+    # Of ridge regression by a Gram matrix: what the uncertainty of a prediction needs.
+    uncertainty: Uncertainty | None = None
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The posterior of the Bayesian linear model: noise variances (k,), mean and factored precision of the features."""
+
+    noise_variance: Floats
+    feature_mean: Floats
+    factor: Factor
+    weight: float
+
+    def standard_deviation(self, features: Array) -> Floats:
+        """Give the (n, k) standard deviations of new targets: noise, and what is not known of the function.
+
+        ``var = noise (1 + 1/W + c^T (A + alpha)^-1 c)`` for the centred features c, the covariance of a ridge solution
+        under the prior that it is the posterior mean of (Bishop, Pattern Recognition, equation 3.59).
+        """
+        centred = features.T - self.feature_mean[:, None]
+        spread = 1.0 + 1.0 / self.weight + np.square(self.factor.inverse_root(centred)).sum(axis=0)
+        return np.sqrt(spread[:, None] * self.noise_variance)
+
+
+def told(design: Design, what: str, progress: Progress) -> Design:
+    """Give the same design, which tells how far each pass over it is."""
+
+    def blocks() -> Any:
+        for rows, block in design:
+            yield rows, block
+            progress(what, rows.stop / design.shape[0])
+
+    return Design(blocks, design.shape, design.dtype)
+
+
+def gram_of(design: Design, targets: Array, weights: Array | None, precise: bool) -> Gram:
+    """Sum up the whole design."""
+    gram = Gram(design.shape[1], targets.shape[1], precise)
+    for rows, block in design:
+        gram.update(block, targets[rows], None if weights is None else weights[rows])
+    return gram
+
+
+def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, precise: bool = True) -> FoldedGram:
+    """Make the sums for a fit: in parts if the penalty is to be chosen.
+
+    Five folds, each held out in turn, if their factorisations cost little beside the sums; else one fold and the rest.
+    """
+    cheap = n_features <= _FEW_FEATURES or n_rows > _MANY_ROWS * n_features
+    n_parts = 1 if not chosen else FOLDS if cheap else 2
+    return FoldedGram(n_features, n_targets, n_parts, precise)
+
+
+def ridge_from_sums(folded: FoldedGram, alpha: float | None) -> tuple[LinearModel, Gram]:
+    """Solve for given sums; without a penalty, choose it. Give the total sums too."""
+    if alpha is None:
+        n_held = None if len(folded.parts) > 2 else 1
+        alpha = choose_alpha(folded, SMALLEST_ALPHA, n_held=n_held)[0]
+    total = folded.total()
+    factor = total.factor(alpha)
+    solution = Solution(factor.solve(total.cross), True, 0, 0.0, factor.message)
+    return _ridge_model(total, alpha, factor, solution), total
+
+
+def _ridge_model(gram: Gram, alpha: float, factor: Factor, solution: Solution) -> LinearModel:
+    coefficients = solution.value
+    freedom = degrees_of_freedom(gram, alpha, factor)
+    share = gram.n_effective / (gram.n_effective - freedom)
+    noise = share * gram.residual_squares(coefficients, alpha) / gram.weight
+    uncertainty = Uncertainty(noise, gram.feature_mean, factor, gram.weight)
+    intercept = gram.target_mean - gram.feature_mean @ coefficients
+    return LinearModel(coefficients, intercept, alpha, "gram", solution, uncertainty)
+
+
+def ridge_by_gram(
+    design: Design,
+    targets: Array,
+    weights: Array | None,
+    alpha: float | None,
+    hashes: Array | None,
+    progress: Progress,
+) -> LinearModel:
+    """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
+
+    Hashes of the rows say which are held out together; they are needed if the penalty is to be chosen.
+    """
+    single = design.dtype == np.float32
+    folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
+    parts = np.zeros(design.shape[0], int) if hashes is None else parts_of_rows(hashes, len(folded.parts))
+    for rows, block in told(design, "Gram matrix", progress):
+        folded.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
+    model, gram = ridge_from_sums(folded, alpha)
+    if not single or model.uncertainty is None:
+        return model
+    factor = model.uncertainty.factor
+    solution = refine(design, targets, weights, gram, model.alpha, factor, model.coefficients, progress=progress)
+    return _ridge_model(gram, model.alpha, factor, solution)
+
+
+def ridge_by_iteration(
+    design: Design,
+    some: tuple[Design, Array | None],
+    targets: Array,
+    weights: Array | None,
+    alpha: float,
+    tolerance: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> LinearModel:
+    """Fit by conjugate gradients, preconditioned by some of the rows (with their weights)."""
+    mean = told(design, "Mean", progress).mean(weights)
+    preconditioner = preconditioner_of(some, _total(design, weights), 1.0, alpha, rng, progress)
+    solution = ridge_by_conjugate_gradient(
+        design,
+        targets,
+        weights,
+        alpha,
+        preconditioner.solve,
+        mean,
+        tolerance=_goal(design, tolerance, 1e-12),
+        max_iter=max_iter,
+        progress=progress,
+    )
+    solution = replace(solution, converged=solution.residual <= tolerance)
+    target_mean = np.average(targets, axis=0, weights=weights)
+    intercept = target_mean - mean @ solution.value
+    return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution)
+
+
+def softmax_model(
+    design: Design,
+    some: tuple[Design, Array | None],
+    classes: Array,
+    n_classes: int,
+    weights: Array | None,
+    alpha: float,
+    tolerance: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> LinearModel:
+    """Fit by preconditioned L-BFGS."""
+    mean = some[0].mean(some[1])
+    problem = Softmax(design, classes, n_classes, alpha, weights, mean)
+    preconditioner = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, rng, progress)
+    goal = _goal(design, tolerance, 1e-9)
+    solution = minimise_softmax(problem, preconditioner, tolerance=goal, max_iter=max_iter, progress=progress)
+    solution = replace(solution, converged=solution.residual <= tolerance)
+    return LinearModel(solution.value[:-1], solution.value[-1], alpha, "softmax", solution)
+
+
+def preconditioner_of(
+    some: tuple[Design, Array | None],
+    total: float,
+    curvature: float,
+    alpha: float,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Any:
+    """Precondition by some rows that stand for rows of a total weight: all their products, or the leading ones."""
+    design, weights = some
+    design = told(design, "Preconditioner", progress)
+    scale = curvature * total / _total(design, weights)
+    if design.shape[1] <= WIDEST_GRAM:
+        gram = gram_of(design, np.zeros((design.shape[0], 1)), weights, precise=False)
+        return gram_preconditioner(gram, scale, alpha)
+    mean = design.mean(weights)
+    return nystrom_preconditioner(design, RANK, scale, alpha, mean, rng, weights)
+
+
+def _goal(design: Design, tolerance: float, smallest: float) -> float:
+    """Ask for more digits where they cost nothing: small problems in float64."""
+    small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= SMALL
+    return min(tolerance, smallest) if small else tolerance
+
+
+def _total(design: Design, weights: Array | None) -> float:
+    return float(design.shape[0] if weights is None else weights.sum())

@@ -1,0 +1,28 @@
+"""Solvers of penalised linear models on rows that come in blocks; they know nothing of kernels or estimators."""
+
+from .base import Design, Solution, ignore_progress
+from .conjugate_gradient import conjugate_gradient, ridge_by_conjugate_gradient
+from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
+from .nystrom import Nystrom, gram_preconditioner, nystrom_preconditioner
+from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
+
+__all__ = [
+    "Design",
+    "Factor",
+    "FoldedGram",
+    "Gram",
+    "Nystrom",
+    "Softmax",
+    "Solution",
+    "choose_alpha",
+    "conjugate_gradient",
+    "curvature_weights",
+    "degrees_of_freedom",
+    "gram_preconditioner",
+    "ignore_progress",
+    "log_losses",
+    "minimise_softmax",
+    "nystrom_preconditioner",
+    "refine",
+    "ridge_by_conjugate_gradient",
+]

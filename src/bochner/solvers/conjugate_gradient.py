@@ -1,0 +1,123 @@
+"""Preconditioned conjugate gradients with many right-hand sides, and ridge regression by them.
+
+For widths at which a Gram matrix is too large, or too slow: each iteration is one pass over the rows, which are made
+anew block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Design, Progress, Solution, ignore_progress
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Map = Callable[[Floats], Floats]
+
+
+def conjugate_gradient(
+    apply: Map,
+    right: Floats,
+    precondition: Map,
+    start: Floats | None = None,
+    tolerance: float = 1e-6,
+    max_iter: int = 200,
+    progress: Progress = ignore_progress,
+) -> Solution:
+    """Solve ``A V = right`` for each column of ``right``, A symmetric and positive definite.
+
+    Converged means that the norm of every column's residual is below ``tolerance`` times that of the column. Every
+    column has its own step lengths (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1).
+    """
+    value = np.zeros_like(right) if start is None else start.copy()
+    residual = right - apply(value) if start is not None else right.copy()
+    scale = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
+    direction = np.zeros_like(right)
+    last = np.ones(right.shape[1])
+    first = worst = float((np.linalg.norm(residual, axis=0) / scale).max())
+    best, best_value, n_iter = worst, value.copy(), 0
+    while worst > tolerance and n_iter < max_iter:
+        preconditioned = precondition(residual)
+        product = (residual * preconditioned).sum(axis=0)
+        direction = preconditioned + direction * _ratio(product, last) if n_iter else preconditioned
+        applied = apply(direction)
+        step = _ratio(product, (direction * applied).sum(axis=0))
+        value += direction * step
+        residual -= applied * step
+        last, n_iter = product, n_iter + 1
+        worst = float((np.linalg.norm(residual, axis=0) / scale).max())
+        if worst < best:
+            best, best_value = worst, value.copy()
+        elif worst > 1e3 * best:  # rounding has taken over
+            break
+        progress("Conjugate gradients", _share(first, worst, tolerance))
+    converged = best <= tolerance
+    message = f"The relative residual is {best:.1e} after {n_iter} iterations; {tolerance:.1e} was asked for."
+    return Solution(best_value, converged, n_iter, best, message)
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; a column that is solved exactly gets 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
+
+
+def _share(first: float, now: float, wanted: float) -> float:
+    """Give the part of the way that is done, by digits."""
+    return float(np.clip(np.log(first / max(now, 1e-300)) / max(np.log(first / wanted), 1e-9), 0.0, 1.0))
+
+
+def centred_normal(design: Design, weights: Array | None, mean: Floats) -> Map:
+    """Give the map ``V -> C^T W C V`` with the centred rows ``C = Phi - 1 mean^T``, by one pass over the rows."""
+
+    def normal(V: Floats) -> Floats:
+        single = V.astype(design.dtype)
+        shift = mean @ V
+        out, sums = np.zeros_like(V), np.zeros(V.shape[1])
+        for rows, block in design:
+            Z = block @ single - shift.astype(design.dtype)
+            if weights is not None:
+                Z *= weights[rows, None].astype(design.dtype)
+            out += block.T @ Z
+            sums += Z.sum(axis=0, dtype=np.float64)
+        return out - np.outer(mean, sums)
+
+    return normal
+
+
+def centred_cross(design: Design, targets: Array, weights: Array | None, mean: Floats, target_mean: Floats) -> Floats:
+    """Give ``C^T W (targets - target_mean)``, by one pass over the rows."""
+    out = np.zeros((design.shape[1], targets.shape[1]))
+    sums = np.zeros(targets.shape[1])
+    for rows, block in design:
+        Y = (targets[rows] - target_mean).astype(design.dtype)
+        if weights is not None:
+            Y *= weights[rows, None].astype(design.dtype)
+        out += block.T @ Y
+        sums += Y.sum(axis=0, dtype=np.float64)
+    return out - np.outer(mean, sums)
+
+
+def ridge_by_conjugate_gradient(
+    design: Design,
+    targets: Array,
+    weights: Array | None,
+    alpha: float,
+    precondition: Map,
+    mean: Floats,
+    *,
+    start: Floats | None = None,
+    tolerance: float = 1e-4,
+    max_iter: int = 200,
+    progress: Progress = ignore_progress,
+) -> Solution:
+    """Solve ridge regression with a free intercept for the (p, k) coefficients, without a Gram matrix."""
+    target_mean = np.average(targets, axis=0, weights=weights)
+    right = centred_cross(design, targets, weights, mean, target_mean)
+    normal = centred_normal(design, weights, mean)
+    return conjugate_gradient(
+        lambda V: normal(V) + alpha * V, right, precondition, start, tolerance, max_iter, progress
+    )

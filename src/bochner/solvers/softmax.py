@@ -1,0 +1,175 @@
+"""Penalised multinomial and binary logistic regression on rows in blocks.
+
+Minimises
+
+    sum_i w_i (log sum_c exp(z_ic) - z_iy) + alpha / 2 |T|^2,    z_i = T^T phi_i + b,
+
+for two classes with one score, ``sum_i w_i log(1 + exp(-s_i z_i))``, by L-BFGS in variables u with ``T = R u``, where
+``R R^T`` approximates the inverse of the Hessian: the curvature of the loss is nearly the Gram matrix of the rows times
+a number, so that in u all directions are alike and some ten iterations do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
+
+from .base import Design, Progress, Solution, ignore_progress
+from .conjugate_gradient import _share
+from .nystrom import Preconditioner
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Give the loss of each row and its derivative with respect to the scores; one column of scores for two classes."""
+    rows = np.arange(len(scores))
+    if scores.shape[1] == 1:
+        signed = np.where(classes == 1, scores[:, 0], -scores[:, 0])
+        return np.logaddexp(0.0, -signed), (expit(scores[:, 0]) - (classes == 1))[:, None]
+    logs = log_softmax(scores, axis=1)
+    residuals = np.exp(logs)
+    residuals[rows, classes] -= 1.0
+    return -logs[rows, classes], residuals
+
+
+@dataclass
+class Softmax:
+    """The objective on a design, with its gradient; each evaluation is one pass over the rows.
+
+    ``curvature`` is the part of the Gram matrix that the Hessian is: by default what it is with equal probabilities.
+    ``center`` and ``pull`` replace the penalty's zero and identity: ``(T - center)^T pull (T - center) / 2``.
+    """
+
+    design: Design
+    classes: NDArray[np.intp]
+    n_classes: int
+    alpha: float
+    weights: Floats | None = None
+    mean: Floats | None = None
+    n_passes: int = field(default=0, init=False)
+
+    @property
+    def n_scores(self) -> int:
+        """Columns of scores: one for two classes."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def curvature(self) -> float:
+        """Mean second derivative of the loss where all classes are alike."""
+        return 0.25 if self.n_classes == 2 else (1.0 - 1.0 / self.n_classes) / self.n_classes
+
+    def evaluate(self, coefficients: Floats, intercept: Floats) -> tuple[float, Floats, Floats]:
+        """Give the objective and its gradients with respect to coefficients and intercept (of centred rows)."""
+        dtype, mean = self.design.dtype, self.row_mean
+        single, shift = coefficients.astype(dtype), intercept - mean @ coefficients
+        value, gradient, sums = 0.0, np.zeros_like(coefficients), np.zeros(len(intercept))
+        for rows, block in self.design:
+            losses, residuals = log_losses((block @ single) + shift, self.classes[rows])
+            if self.weights is not None:
+                losses, residuals = losses * self.weights[rows], residuals * self.weights[rows, None]
+            value += float(losses.sum())
+            sums += residuals.sum(axis=0)
+            gradient += block.T @ residuals.astype(dtype)
+        self.n_passes += 1
+        value += 0.5 * self.alpha * float(np.square(coefficients).sum())
+        return value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums
+
+    @property
+    def row_mean(self) -> Floats:
+        """What is subtracted from the rows."""
+        return np.zeros(self.design.shape[1]) if self.mean is None else self.mean
+
+    def start_intercept(self) -> Floats:
+        """Give the intercept that fits the frequencies of the classes."""
+        counts = np.bincount(self.classes, weights=self.weights, minlength=self.n_classes)
+        logs = np.log(np.maximum(counts, 0.5) / counts.sum())
+        return logs[1:] - logs[:1] if self.n_scores == 1 else logs - logs.mean()
+
+
+def minimise_softmax(
+    problem: Softmax,
+    preconditioner: Preconditioner,
+    *,
+    start: tuple[Floats, Floats] | None = None,
+    tolerance: float = 1e-4,
+    max_iter: int = 200,
+    progress: Progress = ignore_progress,
+) -> Solution:
+    """Minimise the objective; the value of the solution is the (p + 1, k) coefficients with the intercept as last row.
+
+    Converged means that the norm of the gradient is below ``tolerance`` times its norm at the start from nothing. The
+    intercept is that of the rows as they are, not of centred ones.
+    """
+    shape = problem.design.shape[1], problem.n_scores
+    nothing = np.zeros(shape), problem.start_intercept()
+    weight = len(problem.classes) if problem.weights is None else float(problem.weights.sum())
+    intercept_scale = 1.0 / np.sqrt(problem.curvature * weight)
+    run = _Run(problem, preconditioner, intercept_scale, tolerance, progress)
+    run.first = run.norm_of_gradient(nothing)
+    run.origin = nothing if start is None else (start[0], start[1] + problem.row_mean @ start[0])
+    size = (shape[0] + 1) * shape[1]
+    if run.first > 0.0:
+        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "maxcor": 20, "gtol": 0.0, "ftol": 0.0}
+        minimize(run, np.zeros(size), jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
+    coefficients, intercept = run.best
+    value = np.vstack([coefficients, intercept - problem.row_mean @ coefficients])
+    reached = f"The relative gradient norm is {run.residual:.1e} after {run.n_iter} iterations"
+    message = f"{reached}; {tolerance:.1e} was asked for."
+    return Solution(value, run.residual <= tolerance, run.n_iter, run.residual, message)
+
+
+class _Run:
+    """The objective as a function of flat, preconditioned variables, and what has been reached."""
+
+    def __init__(
+        self, problem: Softmax, preconditioner: Preconditioner, scale: float, tolerance: float, progress: Progress
+    ) -> None:
+        self.problem, self.preconditioner, self.scale = problem, preconditioner, scale
+        self.tolerance, self.progress = tolerance, progress
+        self.first, self.residual, self.n_iter = 0.0, np.inf, 0
+        self.origin: tuple[Floats, Floats] = (np.zeros((0, 0)), np.zeros(0))
+        self._last: tuple[Floats, float] = (np.zeros(0), np.inf)
+
+    def norm_of_gradient(self, point: tuple[Floats, Floats]) -> float:
+        _, slope, slope_of_intercept = self.problem.evaluate(*point)
+        self.best = point
+        norm = float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum()))
+        self.residual = 0.0 if norm == 0.0 else 1.0
+        return norm
+
+    def _point(self, flat: Floats) -> tuple[Floats, Floats]:
+        u = flat.reshape(-1, self.problem.n_scores)
+        return self.origin[0] + self.preconditioner.root(u[:-1]), self.origin[1] + self.scale * u[-1]
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        value, slope, slope_of_intercept = self.problem.evaluate(*self._point(flat))
+        norm = float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum())) / self.first
+        self._last = flat.copy(), norm
+        gradient = np.vstack([self.preconditioner.root_transposed(slope), self.scale * slope_of_intercept])
+        return value, gradient.ravel()
+
+    def after_iteration(self, flat: Floats) -> None:
+        self.n_iter += 1
+        # The last evaluation of a line search is nearly always the accepted one.
+        norm = self._last[1] if np.array_equal(flat, self._last[0]) else np.inf
+        if norm < self.residual or self.n_iter == 1:
+            self.best, self.residual = self._point(flat), norm
+        self.progress("Softmax", _share(1.0, min(norm, 1.0), self.tolerance))
+        if norm <= self.tolerance:
+            raise StopIteration
+
+
+def curvature_weights(scores: Floats) -> Floats:
+    """Give the mean over the classes of the second derivatives p (1 - p) of each row."""
+    if scores.shape[1] == 1:
+        p = expit(scores[:, 0])
+        return p * (1.0 - p)
+    p = np.exp(log_softmax(scores, axis=1))
+    return (p * (1.0 - p)).mean(axis=1)
