@@ -14,12 +14,14 @@ from ..solvers import (
     Factor,
     FoldedGram,
     Gram,
+    Preconditioner,
     Softmax,
     Solution,
     choose_alpha,
     degrees_of_freedom,
     gram_preconditioner,
     minimise_softmax,
+    moments,
     nystrom_preconditioner,
     refine,
     ridge_by_conjugate_gradient,
@@ -45,17 +47,20 @@ class LinearModel:
     alpha: float
     solver: str
     solution: Solution
-    # Of ridge regression by a Gram matrix: what the uncertainty of a prediction needs.
-    uncertainty: Uncertainty | None = None
+    # Of ridge regression: what the uncertainty of a prediction needs.
+    uncertainty: Any = None
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """The posterior of the Bayesian linear model: noise variances (k,), mean and factored precision of the features."""
+    """The posterior of the Bayesian linear model: noise variances (k,), mean and factored precision of the features.
+
+    The precision comes from all rows (Gram matrix) or stands for all of them (the preconditioner of an iteration).
+    """
 
     noise_variance: Floats
     feature_mean: Floats
-    factor: Factor
+    factor: Factor | Preconditioner
     weight: float
 
     def standard_deviation(self, features: Array) -> Floats:
@@ -65,7 +70,7 @@ class Uncertainty:
         under the prior that it is the posterior mean of (Bishop, Pattern Recognition, equation 3.59).
         """
         centred = features.T - self.feature_mean[:, None]
-        spread = 1.0 + 1.0 / self.weight + np.square(self.factor.inverse_root(centred)).sum(axis=0)
+        spread = 1.0 + 1.0 / self.weight + np.square(self.factor.root_transposed(centred)).sum(axis=0)
         return np.sqrt(spread[:, None] * self.noise_variance)
 
 
@@ -110,13 +115,18 @@ def ridge_from_sums(folded: FoldedGram, alpha: float | None) -> tuple[LinearMode
 
 
 def _ridge_model(gram: Gram, alpha: float, factor: Factor, solution: Solution) -> LinearModel:
-    coefficients = solution.value
-    freedom = degrees_of_freedom(gram, alpha, factor)
-    share = gram.n_effective / (gram.n_effective - freedom)
-    noise = share * gram.residual_squares(coefficients, alpha) / gram.weight
-    uncertainty = Uncertainty(noise, gram.feature_mean, factor, gram.weight)
-    intercept = gram.target_mean - gram.feature_mean @ coefficients
-    return LinearModel(coefficients, intercept, alpha, "gram", solution, uncertainty)
+    residuals = gram.residual_squares(solution.value, alpha)
+    uncertainty = _uncertainty(residuals, gram.n_effective, gram.weight, gram.feature_mean, alpha, factor)
+    intercept = gram.target_mean - gram.feature_mean @ solution.value
+    return LinearModel(solution.value, intercept, alpha, "gram", solution, uncertainty)
+
+
+def _uncertainty(
+    residuals: Floats, n_rows: float, weight: float, mean: Floats, alpha: float, factor: Factor | Preconditioner
+) -> Uncertainty:
+    """Estimate the noise from the residual squares and the rows that are left after the fit."""
+    freedom = degrees_of_freedom(factor.solve, len(mean), n_rows, alpha)
+    return Uncertainty(residuals / weight * n_rows / (n_rows - freedom), mean, factor, weight)
 
 
 def ridge_by_gram(
@@ -137,9 +147,9 @@ def ridge_by_gram(
     for rows, block in told(design, "Gram matrix", progress):
         folded.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
     model, gram = ridge_from_sums(folded, alpha)
-    if not single or model.uncertainty is None:
+    if not single:
         return model
-    factor = model.uncertainty.factor
+    factor = gram.factor(model.alpha)
     solution = refine(design, targets, weights, gram, model.alpha, factor, model.coefficients, progress=progress)
     return _ridge_model(gram, model.alpha, factor, solution)
 
@@ -156,23 +166,27 @@ def ridge_by_iteration(
     progress: Progress,
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows (with their weights)."""
-    mean = told(design, "Mean", progress).mean(weights)
-    preconditioner = preconditioner_of(some, _total(design, weights), 1.0, alpha, rng, progress)
+    weight, target_mean = _total(design, weights), np.average(targets, axis=0, weights=weights)
+    mean, cross = moments(told(design, "Moments", progress), targets - target_mean, weights)
+    preconditioner = preconditioner_of(some, weight, 1.0, alpha, rng, progress)
     solution = ridge_by_conjugate_gradient(
         design,
-        targets,
+        mean,
+        cross,
         weights,
         alpha,
         preconditioner.solve,
-        mean,
         tolerance=_goal(design, tolerance, 1e-12),
         max_iter=max_iter,
         progress=progress,
     )
     solution = replace(solution, converged=solution.residual <= tolerance)
-    target_mean = np.average(targets, axis=0, weights=weights)
+    variation = np.average(np.square(targets - target_mean), axis=0, weights=weights) * weight
+    fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
+    residuals = np.maximum(variation - fitted, 0.0)
+    uncertainty = _uncertainty(residuals, max(weight, design.shape[0]), weight, mean, alpha, preconditioner)
     intercept = target_mean - mean @ solution.value
-    return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution)
+    return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
 
 
 def softmax_model(

@@ -183,8 +183,8 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         ----------
         X : array or sparse matrix of shape (n, d)
         return_std : bool, default=False
-            The deviation of a new target from the prediction: noise and what is not known of the function. It needs
-            the Gram matrix, so ``solver_ == "gram"``.
+            The deviation of a new target from the prediction: noise and what is not known of the function. After
+            conjugate gradients the latter comes from the rows of the preconditioner.
 
         Returns
         -------
@@ -197,11 +197,6 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         if not return_std:
             return mean
         uncertainty = self._fitted().uncertainty
-        if uncertainty is None:
-            raise ValueError(
-                f"The standard deviation needs the Gram matrix, and {type(self).__name__} was fitted by "
-                f"solver='{self.solver_}'. Fit with solver='gram'."
-            )
         X = self._checked(X, reset=False)
         std = np.empty((X.shape[0], len(uncertainty.noise_variance)), dtype=mean.dtype)
         for rows, block in self._design(self.features_, X):
@@ -223,16 +218,12 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
     @property
     def noise_variance_(self) -> Any:
         """Variance of the noise, estimated from the residuals."""
-        uncertainty = self._fitted().uncertainty
-        if uncertainty is None:
-            raise AttributeError("The noise is estimated by solver='gram' only.")
-        return float(uncertainty.noise_variance[0]) if self._flat else uncertainty.noise_variance
+        variances = self._fitted().uncertainty.noise_variance
+        return float(variances[0]) if self._flat else variances
 
     def _further_lines(self) -> list[str]:
-        uncertainty = self._fitted().uncertainty
-        if uncertainty is None:
-            return []
-        deviations = ", ".join(f"{deviation:.4g}" for deviation in np.sqrt(uncertainty.noise_variance[:5]))
+        variances = self._fitted().uncertainty.noise_variance
+        deviations = ", ".join(f"{deviation:.4g}" for deviation in np.sqrt(variances[:5]))
         return [f"  noise       standard deviation {deviations}"]
 
 

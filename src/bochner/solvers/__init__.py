@@ -1,9 +1,9 @@
 """Solvers of penalised linear models on rows that come in blocks; they know nothing of kernels or estimators."""
 
 from .base import Design, Solution, ignore_progress
-from .conjugate_gradient import conjugate_gradient, ridge_by_conjugate_gradient
+from .conjugate_gradient import conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
-from .nystrom import Nystrom, gram_preconditioner, nystrom_preconditioner
+from .nystrom import Nystrom, Preconditioner, gram_preconditioner, nystrom_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "FoldedGram",
     "Gram",
     "Nystrom",
+    "Preconditioner",
     "Softmax",
     "Solution",
     "choose_alpha",
@@ -22,6 +23,7 @@ __all__ = [
     "ignore_progress",
     "log_losses",
     "minimise_softmax",
+    "moments",
     "nystrom_preconditioner",
     "refine",
     "ridge_by_conjugate_gradient",

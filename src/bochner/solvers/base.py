@@ -65,7 +65,7 @@ class Design:
         """Memory that the whole matrix would take."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
-    def kept(self, block_rows: int = 2048) -> Design:
+    def kept(self, block_rows: int = 512) -> Design:
         """Compute the whole matrix once and keep it."""
         matrix = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self:
@@ -73,7 +73,7 @@ class Design:
         return Design.of(matrix, block_rows)
 
     @classmethod
-    def of(cls, matrix: Array, block_rows: int = 2048) -> Design:
+    def of(cls, matrix: Array, block_rows: int = 512) -> Design:
         """Wrap a matrix that is in memory."""
 
         def blocks() -> Iterator[Block]:

@@ -101,23 +101,34 @@ def centred_cross(design: Design, targets: Array, weights: Array | None, mean: F
     return out - np.outer(mean, sums)
 
 
+def moments(design: Design, targets: Array, weights: Array | None) -> tuple[Floats, Floats]:
+    """Give the weighted mean row and the products of centred rows with the targets, by one pass over the rows."""
+    w = np.ones(design.shape[0]) if weights is None else weights
+    sums, cross = np.zeros(design.shape[1]), np.zeros((design.shape[1], targets.shape[1]))
+    for rows, block in design:
+        both = np.column_stack([w[rows], w[rows, None] * targets[rows]]).astype(design.dtype)
+        products = block.T @ both
+        sums += products[:, 0]
+        cross += products[:, 1:]
+    mean = sums / w.sum()
+    return mean, cross - np.outer(mean, (w[:, None] * targets).sum(axis=0))
+
+
 def ridge_by_conjugate_gradient(
     design: Design,
-    targets: Array,
+    mean: Floats,
+    cross: Floats,
     weights: Array | None,
     alpha: float,
     precondition: Map,
-    mean: Floats,
     *,
-    start: Floats | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 200,
     progress: Progress = ignore_progress,
 ) -> Solution:
-    """Solve ridge regression with a free intercept for the (p, k) coefficients, without a Gram matrix."""
-    target_mean = np.average(targets, axis=0, weights=weights)
-    right = centred_cross(design, targets, weights, mean, target_mean)
+    """Solve ridge regression with a free intercept for the (p, k) coefficients, without a Gram matrix.
+
+    ``mean`` and ``cross`` are the `moments` of the design.
+    """
     normal = centred_normal(design, weights, mean)
-    return conjugate_gradient(
-        lambda V: normal(V) + alpha * V, right, precondition, start, tolerance, max_iter, progress
-    )
+    return conjugate_gradient(lambda V: normal(V) + alpha * V, cross, precondition, None, tolerance, max_iter, progress)

@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, eigh, lapack
 from scipy.linalg.blas import dsymm, dsyrk, ssyrk
 
 from .base import Design, Progress, Solution, ignore_progress
-from .conjugate_gradient import centred_cross, centred_normal, conjugate_gradient
+from .conjugate_gradient import Map, centred_cross, centred_normal, conjugate_gradient
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -195,8 +195,8 @@ class Factor:
             return cho_solve((self.lower, True), right, check_finite=False)
         return self._vectors @ (self._inverse[:, None] * (self._vectors.T @ right))
 
-    def inverse_root(self, right: Floats) -> Floats:
-        """Multiply by a matrix R with ``R^T R`` the inverse: for variances."""
+    def root_transposed(self, right: Floats) -> Floats:
+        """Multiply by ``R^T``, where ``R R^T`` is the inverse: for variances."""
         if self._vectors is None:
             return lapack.dtrtrs(self.lower, right, lower=1)[0]
         return np.sqrt(self._inverse)[:, None] * (self._vectors.T @ right)
@@ -296,11 +296,12 @@ def choose_alpha(
     return min(scores, key=lambda alpha: scores[alpha]), scores
 
 
-def degrees_of_freedom(gram: Gram, alpha: float, factor: Factor) -> float:
+def degrees_of_freedom(solve: Map, n_features: int, n_rows: float, alpha: float) -> float:
     """Estimate ``1 + trace(A (A + alpha)^-1)``, the parameters that the data determine; always below the rows.
 
-    The trace of the inverse is taken by random signs z, ``E z^T A^-1 z`` (Hutchinson, 1990).
+    ``solve`` multiplies by ``(A + alpha)^-1``, whose trace is taken by random signs z, ``E z^T (A + alpha)^-1 z``
+    (Hutchinson, 1990).
     """
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(gram.shape[0], _PROBES))
-    inverse_trace = (signs * factor.solve(signs)).sum() / _PROBES
-    return float(1.0 + np.clip(gram.shape[0] - alpha * inverse_trace, 0.0, gram.n_effective - 1.5))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_features, _PROBES))
+    inverse_trace = (signs * solve(signs)).sum() / _PROBES
+    return float(1.0 + np.clip(n_features - alpha * inverse_trace, 0.0, n_rows - 1.5))

@@ -11,6 +11,7 @@ a number, so that in u all directions are alike and some ten iterations do.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,9 @@ from .nystrom import Preconditioner
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+#: Evaluations of one line search after which rounding, not the step, is what is wrong.
+_LONGEST_SEARCH = 8
 
 
 def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -117,12 +121,17 @@ def minimise_softmax(
     size = (shape[0] + 1) * shape[1]
     if run.first > 0.0:
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "maxcor": 20, "gtol": 0.0, "ftol": 0.0}
-        minimize(run, np.zeros(size), jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
+        with suppress(_Stalled):
+            minimize(run, np.zeros(size), jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
     coefficients, intercept = run.best
     value = np.vstack([coefficients, intercept - problem.row_mean @ coefficients])
     reached = f"The relative gradient norm is {run.residual:.1e} after {run.n_iter} iterations"
     message = f"{reached}; {tolerance:.1e} was asked for."
     return Solution(value, run.residual <= tolerance, run.n_iter, run.residual, message)
+
+
+class _Stalled(Exception):
+    """Rounding hides all further progress."""
 
 
 class _Run:
@@ -136,6 +145,7 @@ class _Run:
         self.first, self.residual, self.n_iter = 0.0, np.inf, 0
         self.origin: tuple[Floats, Floats] = (np.zeros((0, 0)), np.zeros(0))
         self._last: tuple[Floats, float] = (np.zeros(0), np.inf)
+        self._tries = 0
 
     def norm_of_gradient(self, point: tuple[Floats, Floats]) -> float:
         _, slope, slope_of_intercept = self.problem.evaluate(*point)
@@ -149,6 +159,9 @@ class _Run:
         return self.origin[0] + self.preconditioner.root(u[:-1]), self.origin[1] + self.scale * u[-1]
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        self._tries += 1
+        if self._tries > _LONGEST_SEARCH:
+            raise _Stalled
         value, slope, slope_of_intercept = self.problem.evaluate(*self._point(flat))
         norm = float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum())) / self.first
         self._last = flat.copy(), norm
@@ -156,7 +169,7 @@ class _Run:
         return value, gradient.ravel()
 
     def after_iteration(self, flat: Floats) -> None:
-        self.n_iter += 1
+        self.n_iter, self._tries = self.n_iter + 1, 0
         # The last evaluation of a line search is nearly always the accepted one.
         norm = self._last[1] if np.array_equal(flat, self._last[0]) else np.inf
         if norm < self.residual or self.n_iter == 1:
