@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import hadamard
 from scipy.spatial.distance import pdist
-from scipy.special import gamma, kv
+from scipy.special import gamma, kv, logsumexp
 
 
 def matern(r, nu):
@@ -59,3 +59,14 @@ def median_distance(X, norm="euclidean"):
 def hadamard_product(columns):
     """The unnormalised Hadamard matrix times columns (D, R)."""
     return hadamard(len(columns)) @ columns
+
+
+def log_loss_objective(features, codes, coefficients, intercept, alpha, weights=None):
+    """The sum of weighted log losses plus alpha / 2 |T|^2; one column of coefficients stands for two classes."""
+    scores = np.asarray(features, dtype=np.float64) @ coefficients + intercept
+    if scores.shape[1] == 1:
+        scores = np.hstack([np.zeros_like(scores), scores])
+    losses = logsumexp(scores, axis=1) - scores[np.arange(len(scores)), codes]
+    return np.average(losses, weights=weights) * (len(losses) if weights is None else np.sum(weights)) + (
+        0.5 * alpha * np.square(coefficients).sum()
+    )

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
-from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_number
+from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer, is_number
 from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..progress import ProgressBar
@@ -32,6 +32,7 @@ class RandomFeatureModel(BaseEstimator):
     """Common part of the estimators."""
 
     _model: LinearModel | None
+    _stream_alpha: float | None
     _sums: Any  # FoldedGram, or None after `fit`
 
     # --- parameters ---------------------------------------------------------------------------------------------
@@ -128,13 +129,25 @@ class RandomFeatureModel(BaseEstimator):
         memory = get_config()["working_memory"] * 2.0**20
         return costs.Problem(*design.shape, n_outputs, design.dtype.itemsize, memory)
 
-    def _check_memory(self, problem: costs.Problem) -> None:
+    def _check_size(self, X: Any, n_outputs: int) -> None:
+        """Raise if the fit cannot find its memory; whoever wrote a width that is no number is told so later."""
+        if not is_integer(self.n_components):
+            return
+        item_size = 4 if X.dtype == np.float32 else 8
+        memory = get_config()["working_memory"] * 2.0**20
+        problem = costs.Problem(X.shape[0], int(self.n_components), n_outputs, item_size, memory)
+        ridge = self.solver in ("gram", "conjugate_gradient")
+        self._check_memory(problem, self.solver if ridge else "conjugate_gradient")
+
+    def _check_memory(self, problem: costs.Problem, solver: str) -> None:
+        """Raise, before any work, if the solver would not find the memory that it cannot do without."""
         available = _available_memory()
-        if problem.blocks_memory > available:
+        needed = problem.gram_memory if solver == "gram" else problem.blocks_memory
+        if needed > available:
             raise MemoryError(
-                f"{type(self).__name__} with n_components={self.n_components} needs about "
-                f"{problem.blocks_memory / 2**30:.1f} GiB even in blocks, and {available / 2**30:.1f} GiB are there. "
-                "Use fewer components, or float32 data."
+                f"{type(self).__name__} with n_components={self.n_components} needs about {needed / 2**30:.1f} GiB "
+                f"(solver '{solver}'), and {available / 2**30:.1f} GiB are there. Use fewer components, "
+                "or solver='conjugate_gradient' if it is not that already."
             )
 
     # --- ridge --------------------------------------------------------------------------------------------------
@@ -151,11 +164,10 @@ class RandomFeatureModel(BaseEstimator):
     ) -> LinearModel:
         design, alpha = self._design(features, X), self._given_alpha
         problem = self._problem(design, targets.shape[1])
-        self._check_memory(problem)
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
         if solver == "gram":
             hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
-            model = ridge_by_gram(design, targets, weights, alpha, hashes, progress)
+            model = ridge_by_gram(design, targets, weights, alpha, hashes, self.tol, progress)
         else:
             alpha = trial.score(features.kernel_)[0] if alpha is None else alpha
             some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
@@ -166,7 +178,9 @@ class RandomFeatureModel(BaseEstimator):
     # --- streams ------------------------------------------------------------------------------------------------
 
     def _empty_sums(self, features: RandomFeatures, n_targets: int) -> FoldedGram:
-        return empty_sums(len(features.get_feature_names_out()), n_targets, 0, self._given_alpha is None)
+        width = len(features.get_feature_names_out())
+        self._check_memory(costs.Problem(0, width, n_targets, 8, 0.0), "gram")
+        return empty_sums(width, n_targets, 0, self._given_alpha is None)
 
     def _parts(self, sums: FoldedGram, X: Any) -> Array:
         if len(sums.parts) == 1:
@@ -179,7 +193,7 @@ class RandomFeatureModel(BaseEstimator):
             sums.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
 
     def _solve_stream(self) -> LinearModel:
-        return ridge_from_sums(self._sums, self._given_alpha)[0]
+        return ridge_from_sums(self._sums, self._stream_alpha)[0]
 
     def _warn(self, model: LinearModel) -> None:
         if not model.solution.converged:

@@ -32,8 +32,8 @@ from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
-#: Entries of a design that is small.
-SMALL = 1 << 20
+#: Entries of a design that is held in float64 in any case, and of one that is solved to the last digits.
+SMALL, TINY = 1 << 20, 1 << 15
 #: Widths at which a factorisation takes no time, and rows per feature beside which it does not count.
 _FEW_FEATURES, _MANY_ROWS = 512, 64
 
@@ -125,8 +125,10 @@ def _uncertainty(
     residuals: Floats, n_rows: float, weight: float, mean: Floats, alpha: float, factor: Factor | Preconditioner
 ) -> Uncertainty:
     """Estimate the noise from the residual squares and the rows that are left after the fit."""
-    freedom = degrees_of_freedom(factor.solve, len(mean), n_rows, alpha)
-    return Uncertainty(residuals / weight * n_rows / (n_rows - freedom), mean, factor, weight)
+    rank = factor.rank if isinstance(factor, Factor) else len(mean)
+    freedom = degrees_of_freedom(factor.solve, len(mean), n_rows, alpha, rank)
+    left = max(n_rows - freedom, 0.5)  # one row, of which nothing is left
+    return Uncertainty(residuals / weight * n_rows / left, mean, factor, weight)
 
 
 def ridge_by_gram(
@@ -135,6 +137,7 @@ def ridge_by_gram(
     weights: Array | None,
     alpha: float | None,
     hashes: Array | None,
+    tolerance: float,
     progress: Progress,
 ) -> LinearModel:
     """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
@@ -151,6 +154,7 @@ def ridge_by_gram(
         return model
     factor = gram.factor(model.alpha)
     solution = refine(design, targets, weights, gram, model.alpha, factor, model.coefficients, progress=progress)
+    solution = replace(solution, converged=solution.residual <= tolerance)
     return _ridge_model(gram, model.alpha, factor, solution)
 
 
@@ -202,6 +206,8 @@ def softmax_model(
     progress: Progress,
 ) -> LinearModel:
     """Fit by preconditioned L-BFGS."""
+    if design.shape[0] * design.shape[1] <= SMALL:
+        design = design.kept(dtype=np.float64)
     mean = some[0].mean(some[1])
     problem = Softmax(design, classes, n_classes, alpha, weights, mean)
     preconditioner = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, rng, progress)
@@ -232,7 +238,7 @@ def preconditioner_of(
 
 def _goal(design: Design, tolerance: float, smallest: float) -> float:
     """Ask for more digits where they cost nothing: small problems in float64."""
-    small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= SMALL
+    small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= TINY
     return min(tolerance, smallest) if small else tolerance
 
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import column_or_1d, compute_sample_weight
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from .._validation import check_choice, invalid
+from .._validation import check_choice, invalid, is_number
 from ..kernels import Kernel
 from ..solvers import FoldedGram, curvature_weights, log_losses
 from .base import LogLossTrial, RandomFeatureModel, SquaredErrorTrial
@@ -120,6 +120,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         X, targets, weights = _with_weight(X, targets, self._checked_weights(sample_weight, X))
         for_trial, for_features, for_solver = rng.spawn(3)
         mean = np.average(targets, axis=0, weights=weights)
+        self._check_size(X, targets.shape[1])
         with self._progress() as progress:
             trial = SquaredErrorTrial(self, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
@@ -152,19 +153,21 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         if first:
             trial = SquaredErrorTrial(self, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
-            sums = self._empty_sums(features, targets.shape[1])
+            sums, shift = self._empty_sums(features, targets.shape[1]), np.average(targets, axis=0, weights=weights)
         else:
-            features, sums = self.features_, self._sums.copy()
+            features, sums, shift = self.features_, self._sums.copy(), self._shift
             if targets.shape[1] != sums.parts[0].shape[1]:
                 raise ValueError(
                     f"y has {targets.shape[1]} outputs, not {sums.parts[0].shape[1]} as in the first call."
                 )
-        self._add(sums, features, X, targets, weights)
+        self._add(sums, features, X, targets - shift, weights)
         if first:
-            self._accept(given, features, _model=None, _sums=sums, _flat=flat)
-        else:
-            self._model, self._sums = None, sums
+            self._accept(given, features, _flat=flat, _shift=shift)
+        self._model, self._sums, self._stream_alpha = None, sums, self._given_alpha
         return self
+
+    def _solve_stream(self) -> LinearModel:
+        return _shifted(super()._solve_stream(), self._shift)
 
     def _targets(self, y: Any, X: Any) -> tuple[Array, bool]:
         """Check y and give it as (n, k), and whether it came as a vector."""
@@ -335,8 +338,9 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         rng = self._validate_parameters()
         given, X = X, self._checked(X, reset=True)
         labels, codes = self._labels(y, X)
-        X, codes, weights = _with_weight(X, codes, self._all_weights(sample_weight, X, y))
+        X, codes, weights = _with_weight(X, codes, self._all_weights(sample_weight, X, labels, codes))
         for_trial, for_features, for_solver, for_split = rng.spawn(4)
+        self._check_size(X, len(labels))
         with self._progress() as progress:
             trial = self._trial(X, codes, len(labels), weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
@@ -348,6 +352,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             scores = self._linear(features, model, X[held])
             temperature = self._best_temperature(scores, codes[held], _rows_of(weights, held))
         self._accept(given, features, _model=model, _sums=None, classes_=labels, temperature_=temperature)
+        self._by_softmax = self.loss == "log_loss" or held is not None
         return self
 
     def _labels(self, y: Any, X: Any) -> tuple[Array, Array]:
@@ -355,6 +360,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         check_consistent_length(X, y)
         labels, codes = np.unique(y, return_inverse=True)
@@ -364,12 +370,30 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             )
         return labels, codes
 
-    def _all_weights(self, sample_weight: Any, X: Any, y: Any) -> Array | None:
+    def _all_weights(self, sample_weight: Any, X: Any, labels: Array, codes: Array) -> Array | None:
+        """Multiply the weights of the rows by those of their classes."""
         weights = self._checked_weights(sample_weight, X)
         if self.class_weight is None:
             return weights
-        by_class = compute_sample_weight(self.class_weight, y)
-        return by_class if weights is None else weights * by_class
+        weights = np.ones(len(codes)) if weights is None else weights
+        weights = weights * self._weights_of_classes(labels, codes, weights)[codes]
+        if not weights.any():
+            raise ValueError(f"The weights of {type(self).__name__}, by rows and classes, must not be all zero.")
+        return weights
+
+    def _weights_of_classes(self, labels: Array, codes: Array, weights: Array) -> Array:
+        given = self.class_weight
+        if isinstance(given, str) and given == "balanced":
+            totals = np.bincount(codes, weights=weights, minlength=len(labels))
+            return np.divide(totals.sum() / len(labels), totals, out=np.zeros(len(labels)), where=totals > 0.0)
+        if not isinstance(given, dict) or not all(is_number(w) and w >= 0.0 for w in given.values()):
+            raise invalid(self, "class_weight", "None, 'balanced' or a dict of non-negative numbers", given)
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise ValueError(
+                f"The 'class_weight' of {type(self).__name__} names classes that are not there: {unknown}."
+            )
+        return np.array([given.get(label, 1.0) for label in labels.tolist()], dtype=np.float64)
 
     def _trial(self, X: Any, codes: Array, n_classes: int, weights: Array | None, rng: np.random.Generator) -> Any:
         if self.loss == "log_loss":
@@ -394,7 +418,6 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         alpha = trial.score(features.kernel_)[0] if self._given_alpha is None else self._given_alpha
         design = self._design(features, X)
         problem = self._problem(design, n_classes)
-        self._check_memory(problem)
         some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
         if design.n_bytes <= problem.memory:
             design = design.kept()
@@ -418,18 +441,15 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         held = np.sort(rng.choice(rest, n_held, replace=False))
         return np.setdiff1d(order, held), held
 
-    def _best_temperature(self, scores: Array, codes: Array, weights: Array | None) -> float:
+    @staticmethod
+    def _best_temperature(scores: Array, codes: Array, weights: Array | None) -> float:
         scores = scores.astype(np.float64)
 
         def loss(log_temperature: float) -> float:
-            losses, _ = log_losses(self._logits(scores) / np.exp(log_temperature), codes)
+            losses, _ = log_losses(scores / np.exp(log_temperature), codes)
             return float(np.average(losses, weights=weights))
 
         return float(np.exp(minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded").x))
-
-    def _logits(self, scores: Array) -> Array:
-        """Turn the values of the linear model into what a softmax, or for two classes an expit, takes."""
-        return 2.0 * scores if self.loss == "squared_error" and scores.shape[1] == 1 else scores
 
     # --- streams ------------------------------------------------------------------------------------------------
 
@@ -438,7 +458,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
 
         For "squared_error" the result does not depend on how the rows are cut into calls. For "log_loss" each block is
         taken in by Newton steps: its log loss, expanded to second order about the present scores, is a weighted
-        least-squares problem, and these add up.
+        least-squares problem, and these add up. What was expanded early stays as it was, so the rows should come in
+        random order: blocks that are sorted by class give a much worse model.
 
         Parameters
         ----------
@@ -457,7 +478,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         given, X = X, self._checked(X, reset=first)
         labels = self._declared(classes, first)
         codes = self._codes(y, X, labels)
-        X, codes, weights = _with_weight(X, codes, self._all_weights(sample_weight, X, y))
+        X, codes, weights = _with_weight(X, codes, self._all_weights(sample_weight, X, labels, codes))
         for_trial, for_features, _, _ = rng.spawn(4)
         if first:
             trial = self._trial(X, codes, len(labels), weights, for_trial)
@@ -471,9 +492,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         else:
             sums, model = self._newton_steps(features, sums, model, X, codes, weights)
         if first:
-            self._accept(given, features, _model=model, _sums=sums, classes_=labels, temperature_=1.0)
-        else:
-            self._model, self._sums = model, sums
+            self._accept(given, features, classes_=labels, temperature_=1.0, _by_softmax=self.loss == "log_loss")
+        self._model, self._sums, self._stream_alpha = model, sums, self._given_alpha
         return self
 
     def _validate_stream(self) -> None:
@@ -568,9 +588,9 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         probabilities : array of shape (n, n_classes)
         """
         scores = self._scores(X)
-        if self.loss == "squared_error" and not self.temperature_scaling:
+        if not self._by_softmax:
             return _clipped(scores)
-        logits = self._logits(scores) / np.asarray(self.temperature_, dtype=scores.dtype)
+        logits = scores / np.asarray(self.temperature_, dtype=scores.dtype)
         if logits.shape[1] == 1:
             return np.hstack([expit(-logits), expit(logits)])
         return softmax(logits, axis=1)

@@ -18,6 +18,8 @@ Array = NDArray[Any]
 SMALLEST_ALPHA = 1e-8
 #: Most rows and features of a trial.
 TRIAL_ROWS, TRIAL_FEATURES = 8000, 1024
+#: Of the penalties of the log loss, a power of ten; separable classes would have none at all.
+SMALLEST_EXPONENT = -4.0
 _HELD_OUT = 0.25
 FOLDS = 5
 
@@ -64,10 +66,16 @@ def parts_of_rows(hashes: Array, n_parts: int) -> Array:
 def hashes_of_rows(X: Any, seed: int) -> Array:
     """Give each row a number that depends on its content alone: equal rows are never on two sides of a split."""
     if hasattr(X, "indptr"):
-        parts = ((X.indices[i:j].tobytes() + X.data[i:j].tobytes()) for i, j in pairwise(X.indptr))
+        rows = ((X.indices[i:j], X.data[i:j]) for i, j in pairwise(X.indptr))
     else:
-        parts = (row.tobytes() for row in np.ascontiguousarray(X))
-    return np.array([crc32(part, seed) for part in parts], dtype=np.uint32)
+        rows = ((np.arange(X.shape[1]), row) for row in X)
+    return np.array([_hash(columns, values, seed) for columns, values in rows], dtype=np.uint32)
+
+
+def _hash(columns: Array, values: Array, seed: int) -> int:
+    """Hash what is not zero, so that sparse and dense rows, float32 and float64, are the same."""
+    there = values != 0
+    return crc32(values[there].astype(np.float64).tobytes(), crc32(columns[there].astype(np.int64).tobytes(), seed))
 
 
 def log_loss_score(
@@ -83,12 +91,14 @@ def log_loss_score(
     both = bool(is_held.any() and not is_held.all())
     held, kept = (np.flatnonzero(is_held), np.flatnonzero(~is_held)) if both else (everything, everything)
     path = _Path(matrix, classes, n_classes, weights, kept, held)
-    exponent, start = 1.0, path.loss(10.0)
-    while exponent > -7.0 and path.loss(10.0 ** (exponent - 1.0)) < start:
+    # Weights that are less than 1 on average are taken for another unit, greater ones for repetitions.
+    unit = 1.0 if weights is None else min(1.0, float(weights.mean()))
+    exponent, start = 1.0, path.loss(unit * 10.0)
+    while exponent > SMALLEST_EXPONENT and path.loss(unit * 10.0 ** (exponent - 1.0)) < start:
         exponent -= 1.0
-        start = path.losses[10.0**exponent]
+        start = path.loss(unit * 10.0**exponent)
     for half in (exponent + 0.5, exponent - 0.5):
-        path.loss(10.0**half)
+        path.loss(unit * 10.0**half)
     alpha = min(path.losses, key=lambda a: path.losses[a])
     return alpha, path.losses[alpha]
 

@@ -65,9 +65,9 @@ class Design:
         """Memory that the whole matrix would take."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
-    def kept(self, block_rows: int = 512) -> Design:
-        """Compute the whole matrix once and keep it."""
-        matrix = np.empty(self.shape, dtype=self.dtype)
+    def kept(self, block_rows: int = 512, dtype: Any = None) -> Design:
+        """Compute the whole matrix once and keep it, in another precision if one is given."""
+        matrix = np.empty(self.shape, dtype=self.dtype if dtype is None else dtype)
         for rows, block in self:
             matrix[rows] = block
         return Design.of(matrix, block_rows)

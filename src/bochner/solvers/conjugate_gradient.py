@@ -33,12 +33,15 @@ def conjugate_gradient(
     Converged means that the norm of every column's residual is below ``tolerance`` times that of the column. Every
     column has its own step lengths (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1).
     """
-    value = np.zeros_like(right) if start is None else start.copy()
+    # In units of the right-hand sides, so that a preconditioner in float32 can hold them.
+    scale = np.linalg.norm(right, axis=0)
+    scale[scale == 0.0] = 1.0
+    right = right / scale
+    value = np.zeros_like(right) if start is None else start / scale
     residual = right - apply(value) if start is not None else right.copy()
-    scale = np.maximum(np.linalg.norm(right, axis=0), np.finfo(float).tiny)
     direction = np.zeros_like(right)
     last = np.ones(right.shape[1])
-    first = worst = float((np.linalg.norm(residual, axis=0) / scale).max())
+    first = worst = float(np.linalg.norm(residual, axis=0).max())
     best, best_value, n_iter = worst, value.copy(), 0
     while worst > tolerance and n_iter < max_iter:
         preconditioned = precondition(residual)
@@ -49,7 +52,7 @@ def conjugate_gradient(
         value += direction * step
         residual -= applied * step
         last, n_iter = product, n_iter + 1
-        worst = float((np.linalg.norm(residual, axis=0) / scale).max())
+        worst = float(np.linalg.norm(residual, axis=0).max())
         if worst < best:
             best, best_value = worst, value.copy()
         elif worst > 1e3 * best:  # rounding has taken over
@@ -57,7 +60,8 @@ def conjugate_gradient(
         progress("Conjugate gradients", _share(first, worst, tolerance))
     converged = best <= tolerance
     message = f"The relative residual is {best:.1e} after {n_iter} iterations; {tolerance:.1e} was asked for."
-    return Solution(best_value, converged, n_iter, best, message)
+    found = best_value * scale if n_iter or start is None else start.copy()
+    return Solution(found, converged, n_iter, best, message)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

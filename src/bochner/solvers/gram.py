@@ -60,6 +60,7 @@ class Gram:
         """Add rows: (n, p) features, (n, k) targets and, if they are given, (n,) weights."""
         targets = np.asarray(targets, dtype=np.float64)
         w = np.ones(len(features)) if weights is None else np.asarray(weights, dtype=np.float64)
+        self._check(features, targets, w)
         weighted = targets * w[:, None]
         compute = np.float64 if self.precise else features.dtype
         for start in range(0, len(features), 2048):  # a copy, where there must be one, is small
@@ -73,6 +74,15 @@ class Gram:
         self._target_sums += weighted.sum(axis=0)
         self._target_squares += (weighted * targets).sum(axis=0)
         return self
+
+    def _check(self, features: Array, targets: Array, weights: Array) -> None:
+        """Raise, before anything is changed, if the rows do not belong to this problem."""
+        n, (p, k) = len(features), self.shape
+        if features.shape != (n, p) or targets.shape != (n, k) or weights.shape != (n,):
+            raise ValueError(
+                f"Sums of {p} features and {k} targets cannot take rows of shapes {features.shape}, {targets.shape} "
+                f"and weights {weights.shape}."
+            )
 
     def _add_products(self, block: Array) -> None:
         if block.dtype == np.float64:
@@ -148,7 +158,8 @@ class Gram:
 
     def factor(self, alpha: float) -> Factor:
         """Factor the penalised system once, to solve it many times."""
-        return Factor(lambda: self.products(alpha))
+        self._flush()
+        return Factor(lambda: self.products(alpha), alpha + float(np.trace(self._products)))
 
     def solve(self, alpha: float) -> Solution:
         """Solve for the (p, k) coefficients; the intercept is ``target_mean - feature_mean @ coefficients``."""
@@ -175,17 +186,20 @@ class Factor:
     """A factored positive semidefinite matrix: Cholesky, or eigenvectors where that breaks down.
 
     With a penalty near zero the matrix can be singular, or not even semidefinite by rounding. Then directions whose
-    eigenvalues are rounding only are left out: the solution of least norm. No error reaches the user.
+    eigenvalues are rounding only, relative to a scale (the trace of the matrix before it was centred), are left out:
+    the solution of least norm. No error reaches the user.
     """
 
-    def __init__(self, make: Callable[[], Floats]) -> None:
+    def __init__(self, make: Callable[[], Floats], scale: float) -> None:
         self.lower, info = lapack.dpotrf(make(), lower=1, overwrite_a=1, clean=0)
         self.message = "Solved by Cholesky factorisation."
         self._vectors: Floats | None = None
-        if info == 0 and np.square(np.diag(self.lower)).min() > _CUT * np.square(np.diag(self.lower)).max():
+        self.rank = len(self.lower)
+        if info == 0 and np.square(np.diag(self.lower)).min() > _CUT * scale:
             return
         values, self._vectors = eigh(make(), lower=True, overwrite_a=True, driver="evd")
-        kept = values > _CUT * max(values[-1], np.finfo(float).tiny)
+        kept = values > _CUT * max(scale, np.finfo(float).tiny)
+        self.rank = int(kept.sum())
         self._inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
         self.message = f"Solved by eigenvectors: {int((~kept).sum())} directions without information were left out."
 
@@ -296,7 +310,7 @@ def choose_alpha(
     return min(scores, key=lambda alpha: scores[alpha]), scores
 
 
-def degrees_of_freedom(solve: Map, n_features: int, n_rows: float, alpha: float) -> float:
+def degrees_of_freedom(solve: Map, n_features: int, n_rows: float, alpha: float, rank: int | None = None) -> float:
     """Estimate ``1 + trace(A (A + alpha)^-1)``, the parameters that the data determine; always below the rows.
 
     ``solve`` multiplies by ``(A + alpha)^-1``, whose trace is taken by random signs z, ``E z^T (A + alpha)^-1 z``
@@ -304,4 +318,6 @@ def degrees_of_freedom(solve: Map, n_features: int, n_rows: float, alpha: float)
     """
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_features, _PROBES))
     inverse_trace = (signs * solve(signs)).sum() / _PROBES
-    return float(1.0 + np.clip(n_features - alpha * inverse_trace, 0.0, n_rows - 1.5))
+    return float(
+        1.0 + np.clip((n_features if rank is None else rank) - alpha * inverse_trace, 0.0, max(n_rows - 1.5, 0.0))
+    )

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, lapack, qr, solve_triangular, svd
+from scipy.linalg import cho_solve, eigh, lapack, qr, solve_triangular, svd
 
 from .base import Design, Progress, ignore_progress
 from .conjugate_gradient import centred_normal
@@ -119,10 +119,11 @@ def nystrom_preconditioner(
     shift = np.sqrt(design.shape[1]) * float(np.finfo(design.dtype).eps) * np.linalg.norm(sketch)
     sketch += shift * test
     middle = test.T @ sketch
-    middle = (middle + middle.T) / 2.0
-    middle[np.diag_indices(rank)] += 1e-12 * np.trace(middle)
-    half = solve_triangular(cholesky(middle, lower=True), sketch.T, lower=True, check_finite=False).T
+    # By eigenvectors, which unlike a Cholesky factor exist for rows that are all alike too.
+    inner_values, inner = eigh((middle + middle.T) / 2.0)
+    kept = inner_values > 1e-12 * max(inner_values[-1], np.finfo(float).tiny)
+    half = sketch @ (inner[:, kept] / np.sqrt(inner_values[kept])) if kept.any() else np.zeros((len(sketch), 1))
     vectors, singular, _ = svd(half, full_matrices=False, overwrite_a=True, check_finite=False)
     values = np.maximum(np.square(singular) - shift, 0.0)
     progress("Preconditioning", 1.0)
-    return Nystrom(vectors.astype(design.dtype), values, max(alpha, float(np.finfo(np.float32).eps) * values[0]))
+    return Nystrom(vectors.astype(design.dtype), values, max(alpha, float(np.finfo(np.float32).eps) * values[0], 1e-30))

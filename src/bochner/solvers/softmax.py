@@ -47,8 +47,7 @@ def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Float
 class Softmax:
     """The objective on a design, with its gradient; each evaluation is one pass over the rows.
 
-    ``curvature`` is the part of the Gram matrix that the Hessian is: by default what it is with equal probabilities.
-    ``center`` and ``pull`` replace the penalty's zero and identity: ``(T - center)^T pull (T - center) / 2``.
+    ``mean`` is subtracted from the rows, which keeps the intercept apart from the coefficients.
     """
 
     design: Design
@@ -117,9 +116,11 @@ def minimise_softmax(
     intercept_scale = 1.0 / np.sqrt(problem.curvature * weight)
     run = _Run(problem, preconditioner, intercept_scale, tolerance, progress)
     run.first = run.norm_of_gradient(nothing)
-    run.origin = nothing if start is None else (start[0], start[1] + problem.row_mean @ start[0])
+    # A gradient that is rounding only: nothing is to be learnt from rows that are all alike.
+    nothing_to_do = run.first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * weight
+    run.begin_at(nothing if start is None else (start[0], start[1] + problem.row_mean @ start[0]), nothing_to_do)
     size = (shape[0] + 1) * shape[1]
-    if run.first > 0.0:
+    if not nothing_to_do:
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "maxcor": 20, "gtol": 0.0, "ftol": 0.0}
         with suppress(_Stalled):
             minimize(run, np.zeros(size), jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
@@ -149,10 +150,12 @@ class _Run:
 
     def norm_of_gradient(self, point: tuple[Floats, Floats]) -> float:
         _, slope, slope_of_intercept = self.problem.evaluate(*point)
-        self.best = point
-        norm = float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum()))
-        self.residual = 0.0 if norm == 0.0 else 1.0
-        return norm
+        return float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum()))
+
+    def begin_at(self, point: tuple[Floats, Floats], nothing_to_do: bool) -> None:
+        """Take a point as the origin of the variables, and as the best that is known."""
+        self.origin = self.best = point
+        self.residual = 0.0 if nothing_to_do else self.norm_of_gradient(point) / self.first
 
     def _point(self, flat: Floats) -> tuple[Floats, Floats]:
         u = flat.reshape(-1, self.problem.n_scores)
@@ -172,7 +175,7 @@ class _Run:
         self.n_iter, self._tries = self.n_iter + 1, 0
         # The last evaluation of a line search is nearly always the accepted one.
         norm = self._last[1] if np.array_equal(flat, self._last[0]) else np.inf
-        if norm < self.residual or self.n_iter == 1:
+        if norm < self.residual:
             self.best, self.residual = self._point(flat), norm
         self.progress("Softmax", _share(1.0, min(norm, 1.0), self.tolerance))
         if norm <= self.tolerance:
