@@ -345,7 +345,8 @@ class LogLossTrial(Trial):
     def score(self, kernel: Kernel) -> tuple[float, float]:
         """Give the best penalty of a kernel, and its score."""
         matrix, hashes = self.features(kernel), self.hashes()
-        return tuning.log_loss_score(matrix, self._classes, self._n_classes, self._weights, hashes)
+        with tuning.threads_for(matrix.shape):
+            return tuning.log_loss_score(matrix, self._classes, self._n_classes, self._weights, hashes)
 
 
 def _usable(weights: Array | None, rows: Array) -> Array | None:

@@ -27,7 +27,7 @@ from ..solvers import (
     ridge_by_conjugate_gradient,
 )
 from .costs import RANK, WIDEST_GRAM
-from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows
+from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows, threads_for
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -180,7 +180,7 @@ def ridge_by_iteration(
         weights,
         alpha,
         preconditioner.solve,
-        tolerance=_goal(design, tolerance, 1e-12),
+        tolerance=_goal(design, tolerance, 1e-12, SMALL),
         max_iter=max_iter,
         progress=progress,
     )
@@ -211,8 +211,9 @@ def softmax_model(
     mean = some[0].mean(some[1])
     problem = Softmax(design, classes, n_classes, alpha, weights, mean)
     preconditioner = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, rng, progress)
-    goal = _goal(design, tolerance, 1e-9)
-    solution = minimise_softmax(problem, preconditioner, tolerance=goal, max_iter=max_iter, progress=progress)
+    goal = _goal(design, tolerance, 1e-9, TINY)
+    with threads_for(design.shape):
+        solution = minimise_softmax(problem, preconditioner, tolerance=goal, max_iter=max_iter, progress=progress)
     solution = replace(solution, converged=solution.residual <= tolerance)
     return LinearModel(solution.value[:-1], solution.value[-1], alpha, "softmax", solution)
 
@@ -236,9 +237,9 @@ def preconditioner_of(
     return nystrom_preconditioner(design, RANK, scale, alpha, mean, rng, weights)
 
 
-def _goal(design: Design, tolerance: float, smallest: float) -> float:
+def _goal(design: Design, tolerance: float, smallest: float, most: int) -> float:
     """Ask for more digits where they cost nothing: small problems in float64."""
-    small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= TINY
+    small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= most
     return min(tolerance, smallest) if small else tolerance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -10,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import engine
 from ..kernels import Kernel
 from ..solvers import Design, FoldedGram, Gram, Softmax, choose_alpha, gram_preconditioner, log_losses, minimise_softmax
 
@@ -22,6 +24,11 @@ TRIAL_ROWS, TRIAL_FEATURES = 8000, 1024
 SMALLEST_EXPONENT = -4.0
 _HELD_OUT = 0.25
 FOLDS = 5
+
+
+def threads_for(shape: tuple[int, int]) -> Any:
+    """Hold BLAS to one thread for matrices so small that its threads would wait for each other most of the time."""
+    return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= 1 << 18 else nullcontext()
 
 
 def trial_rows(n_rows: int, rng: np.random.Generator) -> Array:
