@@ -94,7 +94,7 @@ def test_a_separable_kernel_has_independent_directions_only(directions):
         (Laplacian(0.0), r"^The 'length_scale' parameter of Laplacian must be .* Got 0\.0 instead\."),
         (
             Laplacian("mean"),
-            r"^The 'length_scale' parameter of Laplacian must be .*'median', or in a model 'auto'\. Got 'mean' instead\.",
+            r"^The 'length_scale' parameter of Laplacian must be .*, or in a model 'auto'\. Got 'mean' instead\.",
         ),
         (Laplacian([1.0, 2.0]), r"^The 'length_scale' parameter of Laplacian .*2 entries.* 3 columns"),
         (Laplacian(metric=np.eye(2)), r"^The 'metric' parameter of Laplacian .*2 .* 3 columns"),
