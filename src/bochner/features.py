@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -158,6 +158,21 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         block_rows = check_integer(self, "block_rows", block_rows, 1)
         return self._blocks(plan, X, block_rows, self._width)
 
+    def writer(self, X: Any) -> Callable[[slice, Array], None]:
+        """Give a function ``write(rows, out)`` that writes the features of some rows of X, in the calling thread.
+
+        For loops that run in threads of their own; many threads may call it at once. ``out`` is C-contiguous and of the
+        precision of the features.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        """
+        check_is_fitted(self)
+        X = self._validated(X)
+        plan = self._plan(X.dtype)
+        return lambda rows, out: self._write_rows(plan, X, rows, out)
+
     def gradient(self, X: Any, coef: Any, smoothing: float = 0.0) -> Array:
         """Compute the gradient, with respect to the input, of ``f(x) = transform(x) @ coef``.
 
@@ -305,16 +320,21 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             yield rows, block
 
     def _write(self, plan: FeaturePlan, X: Any, rows: slice, out: Array) -> None:
-        if out.shape[1] == 1:
-            pairs = np.empty((len(out), 2), dtype=out.dtype)
-            self._write(plan, X, rows, pairs)
-            out[:] = pairs @ self._single_cosine
-            return
+        """Write the features of some rows, in parallel."""
 
         def write(block: slice) -> None:
-            plan.write(X, slice(rows.start + block.start, rows.start + block.stop), out[block])
+            self._write_rows(plan, X, slice(rows.start + block.start, rows.start + block.stop), out[block])
 
         engine.schedule.run(write, gen_batches(len(out), plan.block_rows(len(out))))
+
+    def _write_rows(self, plan: FeaturePlan, X: Any, rows: slice, out: Array) -> None:
+        """Write the features of some rows, in this thread."""
+        if self._single_cosine is None:
+            plan.write(X, rows, out)
+            return
+        pairs = np.empty((len(out), 2), dtype=out.dtype)
+        plan.write(X, rows, pairs)
+        out[:] = pairs @ self._single_cosine
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out of a pickle what is made anew from the rest."""

@@ -259,7 +259,7 @@ def test_an_interrupt_changes_nothing(monkeypatch, kind, solver, before, how, wh
     earlier, attributes = state(model), sorted(vars(model))
     with monkeypatch.context() as patched:
         if when == "features":
-            patched.setattr(RandomFeatures, "iter_blocks", stop)
+            patched.setattr(RandomFeatures, "writer", stop)
         else:
             stop_late(patched, how)
         with pytest.raises(KeyboardInterrupt):

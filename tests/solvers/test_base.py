@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from bochner.solvers import Design
 
@@ -19,18 +20,65 @@ def test_a_design_is_the_matrix_that_it_stands_for(block_rows, dtype):
         assert all(np.array_equal(matrix[rows], block) for rows, block in passes)
 
 
-def test_a_design_whose_blocks_share_a_buffer_can_be_kept():
-    matrix, buffer = np.random.default_rng(0).normal(size=(30, 4)), np.empty((7, 4))
+def made(matrix, block_rows=None):
+    def write(rows, out):
+        out[:] = matrix[rows]
 
-    def blocks():
-        for start in range(0, 30, 7):
-            rows = slice(start, min(start + 7, 30))
-            buffer[: rows.stop - start] = matrix[rows]
-            yield rows, buffer[: rows.stop - start]
+    return Design.made_by(write, matrix.shape, matrix.dtype, block_rows)
 
-    kept = Design(blocks, matrix.shape, matrix.dtype).kept()
-    buffer[:] = np.nan
+
+@pytest.mark.parametrize("block_rows", [1, 7, 30, 100, None])
+def test_rows_that_are_made_anew_are_those_of_the_matrix(block_rows):
+    matrix = np.random.default_rng(0).normal(size=(30, 4))
+    design = made(matrix, block_rows)
+    for _ in range(2):
+        found = np.full((30, 4), np.nan)
+        for rows, block in design:
+            found[rows] = block
+        assert np.array_equal(found, matrix)
+    kept = design.kept()
     assert np.array_equal(np.vstack([block for _, block in kept]), matrix)
+
+
+@pytest.mark.parametrize("n_rows", [1, 15, 16, 17, 5000])
+def test_totals_are_sums_over_all_blocks(n_rows):
+    matrix = np.random.default_rng(0).normal(size=(n_rows, 4)).astype(np.float32)
+    for design in (Design.of(matrix), Design.of(matrix, 3), made(matrix), made(matrix, 100)):
+        products, count = design.total(lambda rows, block: (block.T @ block, len(block)))
+        assert products == pytest.approx(matrix.T.astype(float) @ matrix, rel=1e-5)
+        assert products.dtype == np.float64
+        assert count == n_rows
+
+
+def test_totals_do_not_depend_on_the_number_of_threads():
+    matrix = np.random.default_rng(0).normal(size=(3000, 40)).astype(np.float32)
+
+    def total():
+        return made(matrix, 17).total(lambda rows, block: (block.sum(axis=0),))[0]
+
+    with threadpool_limits(1):
+        alone = total()
+    assert all(np.array_equal(total(), alone) for _ in range(5))
+
+
+def test_a_pass_tells_how_far_it_is():
+    matrix, told = np.ones((100, 4)), []
+    design = made(matrix, 16).telling("Sums", lambda what, done: told.append((what, done)))
+    design.total(lambda rows, block: (block.sum(),))
+    assert [what for what, _ in told] == ["Sums"] * 7
+    assert sorted(done for _, done in told) == [done for _, done in told]
+    assert told[-1][1] == 1.0
+    told.clear()
+    list(design)
+    assert told[-1] == ("Sums", 1.0)
+
+
+def test_an_error_in_a_block_is_raised():
+    def contribution(rows, block):
+        raise RuntimeError("no such block")
+
+    with pytest.raises(RuntimeError, match="no such block"):
+        made(np.ones((100, 4)), 16).total(contribution)
 
 
 @pytest.mark.parametrize("block_rows", [7, 100])

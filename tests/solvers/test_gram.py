@@ -204,9 +204,7 @@ def test_refinement_repairs_sums_in_float32(weighted):
     phi, targets, weights = problem(3000, 60)
     phi, weights, alpha = phi.astype(np.float32), weights if weighted else None, 1e-4
     gram = gram_of(phi, targets, weights, precise=False)
-    factor = gram.factor(alpha)
-    rough = factor.solve(gram.cross)
-    refined = refine(Design.of(phi), targets, weights, gram, alpha, factor, rough)
+    refined = refine(Design.of(phi), targets, weights, gram, alpha, gram.factor(alpha))
     exact = Ridge(alpha=alpha).fit(phi.astype(float), targets, weights).coef_.T
 
     def error(value):
@@ -219,5 +217,5 @@ def test_refinement_repairs_sums_in_float32(weighted):
     gram._products *= 1 + 1e-3
     rough = gram.factor(alpha).solve(gram.cross)
     assert error(rough) > 1e-4
-    refined = refine(Design.of(phi), targets, weights, gram, alpha, gram.factor(alpha), rough)
+    refined = refine(Design.of(phi), targets, weights, gram, alpha, gram.factor(alpha))
     assert error(refined.value) < 1e-6

@@ -15,6 +15,7 @@ from . import hadamard
 from .compiling import compiled
 from .schedule import slices
 from .sincos import sincos_row
+from .transpose import scaled_transpose, transpose
 
 Array = NDArray[Any]
 
@@ -90,7 +91,7 @@ def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, sca
     times row j of ``H S3 H S2 H S1``. The last block may be cut short: p = len(radii).
     """
     columns = np.zeros((signs.shape[2], points.shape[0]), dtype=points.dtype)
-    hadamard.transpose(points, columns)
+    transpose(points, columns, 0, 0)
     _hadamard_columns(columns, signs, radii, offset, scale, out)
 
 
@@ -104,7 +105,7 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
         width = min(dimension, p - start)
         block = phases[: n_points * width].reshape((n_points, width))
         hadamard.spin(columns, signs[b], work)
-        hadamard.scaled_transpose(work, radii[start : start + width], block)
+        scaled_transpose(work, radii[start : start + width], block)
         sincos(block, offset, scale, out, start)
 
 

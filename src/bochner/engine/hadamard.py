@@ -112,33 +112,3 @@ def spin(points, signs, work):
         flat[j] = source[j]
     for k in range(3):
         flip_and_transform(flat, signs[k], points.shape[1])
-
-
-@compiled()
-def transpose(rows, columns):
-    """Write ``rows[r, j]`` to ``columns[j, r]``, eight points at a time (a constant, to be unrolled)."""
-    n, m = rows.shape
-    whole = n - n % 8
-    for r0 in range(0, whole, 8):
-        for j in range(m):
-            column = columns[j]
-            for r in range(8):
-                column[r0 + r] = rows[r0 + r, j]
-    for r in range(whole, n):
-        for j in range(m):
-            columns[j, r] = rows[r, j]
-
-
-@compiled()
-def scaled_transpose(columns, factors, rows):
-    """Write ``factors[j] * columns[j, r]`` to ``rows[r, j]``, eight columns at a time (a constant, to be unrolled)."""
-    n, m = rows.shape
-    whole = m - m % 8
-    for j0 in range(0, whole, 8):
-        for r in range(n):
-            row = rows[r]
-            for j in range(8):
-                row[j0 + j] = columns[j0 + j, r] * factors[j0 + j]
-    for j in range(whole, m):
-        for r in range(n):
-            rows[r, j] = columns[j, r] * factors[j]

@@ -22,6 +22,7 @@ from .distances import fill_by_differences, finish_products, positions_of_near, 
 from .points import Points, squared_norms
 from .schedule import slices
 from .table import Table, bits_of, look_up, tabulate
+from .transpose import transpose
 
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -270,19 +271,4 @@ def _place(tile, out, row, column, mirrored):
         for j in range(m):
             target[j] = source[j]
     if mirrored:
-        _transpose(tile, out, column, row)
-
-
-@compiled()
-def _transpose(tile, out, row, column):
-    """Write the transposed tile into ``out`` at a position, eight columns at a time (a constant, to be unrolled)."""
-    n, m = tile.shape
-    whole = n - n % 8
-    for i0 in range(0, whole, 8):
-        for j in range(m):
-            target = out[row + j, column + i0 : column + i0 + 8]
-            for i in range(8):
-                target[i] = tile[i0 + i, j]
-    for i in range(whole, n):
-        for j in range(m):
-            out[row + j, column + i] = tile[i, j]
+        transpose(tile, out, column, row)

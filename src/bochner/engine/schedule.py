@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
@@ -92,6 +93,39 @@ def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
                 function(task)
             return
         _run_on_threads(function, pending, min(budget, len(pending)))
+
+
+def sum_in_order(
+    function: Callable[[Task], Sequence[NDArray[Any]]], tasks: Sequence[Task], tell: Callable[[float], None]
+) -> tuple[NDArray[Any], ...]:
+    """Add up the arrays that ``function`` gives for every task: in parallel, but in the order of the tasks.
+
+    So the rounding of the sums does not depend on the number of threads. ``tell`` hears the share that is done. The
+    arrays of the first task are overwritten.
+    """
+    lock, waiting, sums = threading.Lock(), dict[int, Any](), list[NDArray[Any]]()
+    n_added = 0
+
+    def work(number: int) -> None:
+        nonlocal n_added
+        parts = function(tasks[number])
+        with lock:
+            waiting[number] = parts
+            while n_added in waiting:
+                _add(sums, waiting.pop(n_added))
+                n_added += 1
+            tell(n_added / len(tasks))
+
+    run(work, range(len(tasks)))
+    return tuple(sums)
+
+
+def _add(sums: list[NDArray[Any]], parts: Sequence[NDArray[Any]]) -> None:
+    if not sums:
+        sums.extend(parts)
+        return
+    for one, part in zip(sums, parts, strict=True):
+        one += part
 
 
 def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_threads: int) -> None:

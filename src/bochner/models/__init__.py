@@ -1,5 +1,6 @@
 """Estimators: linear models on random features."""
 
-from .random_feature import RandomFeatureClassifier, RandomFeatureRegressor
+from .random_feature_classifier import RandomFeatureClassifier
+from .random_feature_regressor import RandomFeatureRegressor
 
 __all__ = ["RandomFeatureClassifier", "RandomFeatureRegressor"]

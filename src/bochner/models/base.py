@@ -11,21 +11,20 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer, is_number
 from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..progress import ProgressBar
-from ..solvers import Design, FoldedGram, ignore_progress
+from ..solvers import Design, FoldedGram, ignore_progress, rows_of
 from . import costs, tuning
-from .linear import LinearModel, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+from .linear import Effort, LinearModel, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+from .trials import Trial
 
 Array = NDArray[Any]
 
 _ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
-#: Numbers of a block of features: 32 MB of float32.
-_NUMBERS_OF_BLOCK = 1 << 23
 
 
 class RandomFeatureModel(BaseEstimator):
@@ -36,6 +35,31 @@ class RandomFeatureModel(BaseEstimator):
     _sums: Any  # FoldedGram, or None after `fit`
 
     # --- parameters ---------------------------------------------------------------------------------------------
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "laplacian",
+        n_components: int = 2048,
+        *,
+        alpha: float | str = "auto",
+        directions: str = "auto",
+        sampling: str = "stratified",
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.alpha = alpha
+        self.directions = directions
+        self.sampling = sampling
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
 
     def _validate_parameters(self) -> np.random.Generator:
         chosen = isinstance(self.alpha, str) and self.alpha == "auto"
@@ -58,6 +82,9 @@ class RandomFeatureModel(BaseEstimator):
     def _progress(self) -> Any:
         return ProgressBar() if self.verbose else nullcontext(ignore_progress)
 
+    def _effort(self, rng: np.random.Generator, progress: Any) -> Effort:
+        return Effort(self.tol, self.max_iter, rng, progress)
+
     # --- data ---------------------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
@@ -66,22 +93,9 @@ class RandomFeatureModel(BaseEstimator):
             return check_array(X, estimator=self, **_ALLOWED)
         return validate_data(self, X, reset=False, **_ALLOWED)
 
-    def _checked_weights(self, sample_weight: Any, X: Any) -> Array | None:
-        if sample_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weights < 0.0).any():
-            raise ValueError(
-                f"The 'sample_weight' argument of {type(self).__name__} must not be negative. "
-                f"Got {weights.min():g} as its least entry."
-            )
-        if not weights.any():
-            raise ValueError(f"The 'sample_weight' argument of {type(self).__name__} must not be all zero.")
-        return weights
-
     # --- features -----------------------------------------------------------------------------------------------
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> Any:
         """Turn the kernel's name into a kernel with a length scale that is to be tuned."""
         if isinstance(self.kernel, str) and self.kernel in BY_NAME:
             return BY_NAME[self.kernel](length_scale="auto")
@@ -91,6 +105,10 @@ class RandomFeatureModel(BaseEstimator):
         return RandomFeatures(
             kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
         )
+
+    def _narrow_map(self, kernel: Kernel, seed: int) -> RandomFeatures:
+        """Make the features of a trial."""
+        return self._map(kernel, min(self.n_components, tuning.TRIAL_FEATURES), seed)
 
     def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
         """Draw the features, after the length scale was chosen if that was left to us."""
@@ -105,14 +123,7 @@ class RandomFeatureModel(BaseEstimator):
         return self._map(kernel, self.n_components, rng).fit(X)
 
     def _design(self, features: RandomFeatures, X: Any) -> Design:
-        width = len(features.get_feature_names_out())
-        rows = self._block_rows(width)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        return Design(lambda: features.iter_blocks(X, rows), (X.shape[0], width), dtype)
-
-    @staticmethod
-    def _block_rows(width: int) -> int:
-        return max(512, min(4096, _NUMBERS_OF_BLOCK // width))
+        return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
 
     def _some(
         self, features: RandomFeatures, X: Any, weights: Array | None, n_rows: int, rng: np.random.Generator
@@ -123,21 +134,17 @@ class RandomFeatureModel(BaseEstimator):
         rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False))
         if weights is not None and not weights[rows].any():
             return self._design(features, X), weights
-        return self._design(features, X[rows]), None if weights is None else weights[rows]
+        return self._design(features, X[rows]), rows_of(weights, rows)
 
-    def _problem(self, design: Design, n_outputs: int) -> costs.Problem:
+    def _problem(self, X: Any, n_outputs: int) -> costs.Problem:
         memory = get_config()["working_memory"] * 2.0**20
-        return costs.Problem(*design.shape, n_outputs, design.dtype.itemsize, memory)
+        return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, memory)
 
     def _check_size(self, X: Any, n_outputs: int) -> None:
         """Raise if the fit cannot find its memory; whoever wrote a width that is no number is told so later."""
-        if not is_integer(self.n_components):
-            return
-        item_size = 4 if X.dtype == np.float32 else 8
-        memory = get_config()["working_memory"] * 2.0**20
-        problem = costs.Problem(X.shape[0], int(self.n_components), n_outputs, item_size, memory)
-        ridge = self.solver in ("gram", "conjugate_gradient")
-        self._check_memory(problem, self.solver if ridge else "conjugate_gradient")
+        if is_integer(self.n_components):
+            ridge = self.solver in ("gram", "conjugate_gradient")
+            self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
 
     def _check_memory(self, problem: costs.Problem, solver: str) -> None:
         """Raise, before any work, if the solver would not find the memory that it cannot do without."""
@@ -163,24 +170,23 @@ class RandomFeatureModel(BaseEstimator):
         progress: Any,
     ) -> LinearModel:
         design, alpha = self._design(features, X), self._given_alpha
-        problem = self._problem(design, targets.shape[1])
+        problem = self._problem(X, targets.shape[1])
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
         if solver == "gram":
             hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
-            model = ridge_by_gram(design, targets, weights, alpha, hashes, self.tol, progress)
+            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(rng, progress))
         else:
             alpha = trial.score(features.kernel_)[0] if alpha is None else alpha
             some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
-            model = ridge_by_iteration(design, some, targets, weights, alpha, self.tol, self.max_iter, rng, progress)
+            model = ridge_by_iteration(design, some, targets, weights, alpha, self._effort(rng, progress))
         self._warn(model)
         return model
 
     # --- streams ------------------------------------------------------------------------------------------------
 
-    def _empty_sums(self, features: RandomFeatures, n_targets: int) -> FoldedGram:
-        width = len(features.get_feature_names_out())
-        self._check_memory(costs.Problem(0, width, n_targets, 8, 0.0), "gram")
-        return empty_sums(width, n_targets, 0, self._given_alpha is None)
+    def _empty_sums(self, X: Any, n_targets: int) -> FoldedGram:
+        self._check_memory(self._problem(X, n_targets), "gram")
+        return empty_sums(self.n_components, n_targets, 0, self._given_alpha is None)
 
     def _parts(self, sums: FoldedGram, X: Any) -> Array:
         if len(sums.parts) == 1:
@@ -190,10 +196,10 @@ class RandomFeatureModel(BaseEstimator):
     def _add(self, sums: FoldedGram, features: RandomFeatures, X: Any, targets: Array, weights: Array | None) -> None:
         parts = self._parts(sums, X)
         for rows, block in self._design(features, X):
-            sums.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
+            sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
 
     def _solve_stream(self) -> LinearModel:
-        return ridge_from_sums(self._sums, self._stream_alpha)[0]
+        return ridge_from_sums(self._sums, self._stream_alpha)
 
     def _warn(self, model: LinearModel) -> None:
         if not model.solution.converged:
@@ -252,10 +258,13 @@ class RandomFeatureModel(BaseEstimator):
         return max(1, self._fitted().solution.n_iter)
 
     def _scores(self, X: Any) -> Array:
-        """Compute the (n, k) values of the linear model, block by block."""
+        """Compute the (n, k) values of the fitted linear model."""
         check_is_fitted(self)
-        X, model = self._checked(X, reset=False), self._fitted()
-        design = self._design(self.features_, X)
+        return self._values(self.features_, self._fitted(), self._checked(X, reset=False))
+
+    def _values(self, features: RandomFeatures, model: LinearModel, X: Any) -> Array:
+        """Compute the (n, k) values of a linear model, block by block."""
+        design = self._design(features, X)
         coefficients, intercept = model.coefficients.astype(design.dtype), model.intercept.astype(design.dtype)
         out = np.empty((X.shape[0], len(intercept)), dtype=design.dtype)
         for rows, block in design:
@@ -284,74 +293,9 @@ class RandomFeatureModel(BaseEstimator):
         return tags
 
 
-class Trial:
-    """Some rows of the data, on which length scales and penalties are tried."""
-
-    def __init__(self, model: RandomFeatureModel, X: Any, rng: np.random.Generator) -> None:
-        self._model, self._seed = model, int(rng.integers(2**31))
-        self.rows = tuning.trial_rows(X.shape[0], rng)
-        self._X = X[self.rows]
-
-    def hashes(self) -> Array:
-        """Give a number for each row, by its content."""
-        return tuning.hashes_of_rows(self._X, self._seed)
-
-    def distinct_rows(self) -> Array:
-        """Give the rows without repetitions, at most 1024, as an array."""
-        rows = self._X[np.unique(self.hashes(), return_index=True)[1][:1024]]
-        return rows.toarray() if hasattr(rows, "toarray") else rows
-
-    def features(self, kernel: Kernel) -> Array:
-        """Compute narrow features of the rows; all kernels get the same random numbers."""
-        n_components = min(self._model.n_components, tuning.TRIAL_FEATURES)
-        return self._model._map(kernel, n_components, self._seed).fit(self._X).transform(self._X)
-
-    def score(self, kernel: Kernel) -> tuple[float, float]:
-        """Give the best penalty of a kernel, and its score."""
-        raise NotImplementedError
-
-
-class SquaredErrorTrial(Trial):
-    """Trials by the cross-validated squared error."""
-
-    def __init__(
-        self, model: RandomFeatureModel, X: Any, targets: Array, weights: Array | None, rng: np.random.Generator
-    ) -> None:
-        super().__init__(model, X, rng)
-        self._targets = targets[self.rows]
-        self._weights = _usable(weights, self.rows)
-
-    def score(self, kernel: Kernel) -> tuple[float, float]:
-        """Give the best penalty of a kernel, and its score."""
-        return tuning.squared_error_score(self.features(kernel), self._targets, self._weights, self.hashes())
-
-
-class LogLossTrial(Trial):
-    """Trials by the log loss of held-out rows."""
-
-    def __init__(
-        self,
-        model: RandomFeatureModel,
-        X: Any,
-        classes: Array,
-        n_classes: int,
-        weights: Array | None,
-        rng: np.random.Generator,
-    ) -> None:
-        super().__init__(model, X, rng)
-        self._classes, self._n_classes = classes[self.rows], n_classes
-        self._weights = _usable(weights, self.rows)
-
-    def score(self, kernel: Kernel) -> tuple[float, float]:
-        """Give the best penalty of a kernel, and its score."""
-        matrix, hashes = self.features(kernel), self.hashes()
-        with tuning.threads_for(matrix.shape):
-            return tuning.log_loss_score(matrix, self._classes, self._n_classes, self._weights, hashes)
-
-
-def _usable(weights: Array | None, rows: Array) -> Array | None:
-    """Give the weights of some rows, or none if they are all zero there."""
-    return None if weights is None or not weights[rows].any() else weights[rows]
+def _precision(X: Any) -> np.dtype[Any]:
+    """Give the precision that data are computed in."""
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
 def _available_memory() -> float:

@@ -25,6 +25,7 @@ from ..solvers import (
     nystrom_preconditioner,
     refine,
     ridge_by_conjugate_gradient,
+    rows_of,
 )
 from .costs import RANK, WIDEST_GRAM
 from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows, threads_for
@@ -48,7 +49,15 @@ class LinearModel:
     solver: str
     solution: Solution
     # Of ridge regression: what the uncertainty of a prediction needs.
-    uncertainty: Any = None
+    uncertainty: Uncertainty | None = None
+
+    def values(self, features: Array) -> Array:
+        """Give the (n, k) values for (n, p) features."""
+        return features @ self.coefficients + self.intercept
+
+    def shifted(self, shift: Array) -> LinearModel:
+        """Add to the intercept what was taken from the targets."""
+        return replace(self, intercept=self.intercept + shift)
 
 
 @dataclass(frozen=True)
@@ -74,22 +83,21 @@ class Uncertainty:
         return np.sqrt(spread[:, None] * self.noise_variance)
 
 
-def told(design: Design, what: str, progress: Progress) -> Design:
-    """Give the same design, which tells how far each pass over it is."""
+@dataclass(frozen=True)
+class Effort:
+    """How far iterations go: until a relative residual or a number of them, telling how far they are."""
 
-    def blocks() -> Any:
-        for rows, block in design:
-            yield rows, block
-            progress(what, rows.stop / design.shape[0])
-
-    return Design(blocks, design.shape, design.dtype)
+    tolerance: float
+    max_iter: int
+    rng: np.random.Generator
+    progress: Progress
 
 
 def gram_of(design: Design, targets: Array, weights: Array | None, precise: bool) -> Gram:
     """Sum up the whole design."""
     gram = Gram(design.shape[1], targets.shape[1], precise)
     for rows, block in design:
-        gram.update(block, targets[rows], None if weights is None else weights[rows])
+        gram.update(block, targets[rows], rows_of(weights, rows))
     return gram
 
 
@@ -103,15 +111,19 @@ def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, preci
     return FoldedGram(n_features, n_targets, n_parts, precise)
 
 
-def ridge_from_sums(folded: FoldedGram, alpha: float | None) -> tuple[LinearModel, Gram]:
-    """Solve for given sums; without a penalty, choose it. Give the total sums too."""
+def ridge_from_sums(folded: FoldedGram, alpha: float | None) -> LinearModel:
+    """Solve for given sums; without a penalty, choose it."""
+    gram, alpha, factor = _factored(folded, alpha)
+    return _ridge_model(gram, alpha, factor, Solution(factor.solve(gram.cross), True, 0, 0.0, factor.message))
+
+
+def _factored(folded: FoldedGram, alpha: float | None) -> tuple[Gram, float, Factor]:
+    """Give the total sums, the penalty, chosen if there is none, and the factor of both."""
     if alpha is None:
         n_held = None if len(folded.parts) > 2 else 1
         alpha = choose_alpha(folded, SMALLEST_ALPHA, n_held=n_held)[0]
     total = folded.total()
-    factor = total.factor(alpha)
-    solution = Solution(factor.solve(total.cross), True, 0, 0.0, factor.message)
-    return _ridge_model(total, alpha, factor, solution), total
+    return total, alpha, total.factor(alpha)
 
 
 def _ridge_model(gram: Gram, alpha: float, factor: Factor, solution: Solution) -> LinearModel:
@@ -132,13 +144,7 @@ def _uncertainty(
 
 
 def ridge_by_gram(
-    design: Design,
-    targets: Array,
-    weights: Array | None,
-    alpha: float | None,
-    hashes: Array | None,
-    tolerance: float,
-    progress: Progress,
+    design: Design, targets: Array, weights: Array | None, alpha: float | None, hashes: Array | None, effort: Effort
 ) -> LinearModel:
     """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
 
@@ -147,15 +153,14 @@ def ridge_by_gram(
     single = design.dtype == np.float32
     folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
     parts = np.zeros(design.shape[0], int) if hashes is None else parts_of_rows(hashes, len(folded.parts))
-    for rows, block in told(design, "Gram matrix", progress):
-        folded.update(block, targets[rows], None if weights is None else weights[rows], parts[rows])
-    model, gram = ridge_from_sums(folded, alpha)
+    for rows, block in design.telling("Gram matrix", effort.progress):
+        folded.update(block, targets[rows], rows_of(weights, rows), parts[rows])
     if not single:
-        return model
-    factor = gram.factor(model.alpha)
-    solution = refine(design, targets, weights, gram, model.alpha, factor, model.coefficients, progress=progress)
-    solution = replace(solution, converged=solution.residual <= tolerance)
-    return _ridge_model(gram, model.alpha, factor, solution)
+        return ridge_from_sums(folded, alpha)
+    gram, alpha, factor = _factored(folded, alpha)
+    solution = refine(design, targets, weights, gram, alpha, factor, progress=effort.progress)
+    solution = replace(solution, converged=solution.residual <= effort.tolerance)
+    return _ridge_model(gram, alpha, factor, solution)
 
 
 def ridge_by_iteration(
@@ -164,15 +169,12 @@ def ridge_by_iteration(
     targets: Array,
     weights: Array | None,
     alpha: float,
-    tolerance: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    progress: Progress,
+    effort: Effort,
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows (with their weights)."""
     weight, target_mean = _total(design, weights), np.average(targets, axis=0, weights=weights)
-    mean, cross = moments(told(design, "Moments", progress), targets - target_mean, weights)
-    preconditioner = preconditioner_of(some, weight, 1.0, alpha, rng, progress)
+    mean, cross = moments(design.telling("Moments", effort.progress), targets - target_mean, weights)
+    preconditioner, _ = preconditioner_of(some, weight, 1.0, alpha, effort)
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -180,11 +182,11 @@ def ridge_by_iteration(
         weights,
         alpha,
         preconditioner.solve,
-        tolerance=_goal(design, tolerance, 1e-12, SMALL),
-        max_iter=max_iter,
-        progress=progress,
+        tolerance=_goal(design, effort.tolerance, 1e-12, SMALL),
+        max_iter=effort.max_iter,
+        progress=effort.progress,
     )
-    solution = replace(solution, converged=solution.residual <= tolerance)
+    solution = replace(solution, converged=solution.residual <= effort.tolerance)
     variation = np.average(np.square(targets - target_mean), axis=0, weights=weights) * weight
     fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
     residuals = np.maximum(variation - fitted, 0.0)
@@ -200,21 +202,22 @@ def softmax_model(
     n_classes: int,
     weights: Array | None,
     alpha: float,
-    tolerance: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    progress: Progress,
+    effort: Effort,
 ) -> LinearModel:
     """Fit by preconditioned L-BFGS."""
     if design.shape[0] * design.shape[1] <= SMALL:
         design = design.kept(dtype=np.float64)
-    mean = some[0].mean(some[1])
-    problem = Softmax(design, classes, n_classes, alpha, weights, mean)
-    preconditioner = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, rng, progress)
-    goal = _goal(design, tolerance, 1e-9, TINY)
+    problem = Softmax(design, classes, n_classes, alpha, weights)
+    preconditioner, problem.mean = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, effort)
     with threads_for(design.shape):
-        solution = minimise_softmax(problem, preconditioner, tolerance=goal, max_iter=max_iter, progress=progress)
-    solution = replace(solution, converged=solution.residual <= tolerance)
+        solution = minimise_softmax(
+            problem,
+            preconditioner,
+            tolerance=_goal(design, effort.tolerance, 1e-9, TINY),
+            max_iter=effort.max_iter,
+            progress=effort.progress,
+        )
+    solution = replace(solution, converged=solution.residual <= effort.tolerance)
     return LinearModel(solution.value[:-1], solution.value[-1], alpha, "softmax", solution)
 
 
@@ -223,18 +226,20 @@ def preconditioner_of(
     total: float,
     curvature: float,
     alpha: float,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Any:
-    """Precondition by some rows that stand for rows of a total weight: all their products, or the leading ones."""
+    effort: Effort,
+) -> tuple[Preconditioner, Floats]:
+    """Precondition by some rows that stand for rows of a total weight: all their products, or the leading ones.
+
+    The mean of these rows comes along.
+    """
     design, weights = some
-    design = told(design, "Preconditioner", progress)
+    design = design.telling("Preconditioner", effort.progress)
     scale = curvature * total / _total(design, weights)
     if design.shape[1] <= WIDEST_GRAM:
         gram = gram_of(design, np.zeros((design.shape[0], 1)), weights, precise=False)
-        return gram_preconditioner(gram, scale, alpha)
+        return gram_preconditioner(gram, scale, alpha), gram.feature_mean
     mean = design.mean(weights)
-    return nystrom_preconditioner(design, RANK, scale, alpha, mean, rng, weights)
+    return nystrom_preconditioner(design, RANK, scale, alpha, mean, effort.rng, weights), mean
 
 
 def _goal(design: Design, tolerance: float, smallest: float, most: int) -> float:

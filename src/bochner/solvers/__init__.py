@@ -1,6 +1,6 @@
 """Solvers of penalised linear models on rows that come in blocks; they know nothing of kernels or estimators."""
 
-from .base import Design, Solution, ignore_progress
+from .base import Design, Solution, ignore_progress, rows_of
 from .conjugate_gradient import conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
 from .nystrom import Nystrom, Preconditioner, gram_preconditioner, nystrom_preconditioner
@@ -27,4 +27,5 @@ __all__ = [
     "nystrom_preconditioner",
     "refine",
     "ridge_by_conjugate_gradient",
+    "rows_of",
 ]

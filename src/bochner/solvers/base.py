@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.schedule import run, slices, sum_in_order
+
 Array = NDArray[Any]
 Block = tuple[slice, Array]
+Write = Callable[[slice, Array], None]
+Contribution = Callable[[slice, Array], tuple[Any, ...]]
 #: Told what is being done, and the share of it that is done.
 Progress = Callable[[str, float], None]
+
+#: Numbers of a block for the products of whole matrices: 32 MB of float32.
+_NUMBERS_OF_BLOCK = 1 << 23
+#: Rows of a block that is made and used by one core: few enough for its cache, enough for its products.
+_FEWEST_ROWS, _MOST_ROWS, _NUMBERS_IN_CACHE = 128, 256, 1 << 20
+#: Runs of blocks whose sums are added up in parallel: enough for many cores.
+_LANES = 64
 
 
 def ignore_progress(what: str, done: float) -> None:
     """Tell nobody."""
+
+
+def part_done(first: float, now: float, wanted: float) -> float:
+    """Give the part of the way to a wanted residual that is done, by digits."""
+    return float(np.clip(np.log(first / max(now, 1e-300)) / max(np.log(first / wanted), 1e-9), 0.0, 1.0))
+
+
+def rows_of(weights: Array | None, rows: Any) -> Array | None:
+    """Give the weights of some rows, if there are weights."""
+    return None if weights is None else weights[rows]
 
 
 @dataclass(frozen=True)
@@ -43,27 +67,49 @@ class Solution:
     message: str
 
 
-class Design:
-    """A tall matrix of which only a block of rows is ever there: each pass makes the blocks anew, or finds them kept.
+class Design(ABC):
+    """A tall matrix of which only blocks of rows are ever there: each pass makes them anew, or finds them kept.
 
-    Parameters
-    ----------
-    blocks : callable
-        Returns an iterator over ``(rows, block)``; a block may be overwritten by the next.
-    shape : tuple of int
-    dtype : float32 or float64
+    Iterating gives ``(rows, block)`` one after the other, in blocks as large as the products of whole matrices want
+    them; a block may be overwritten by the next. `total` adds up what small blocks contribute, in parallel.
     """
 
-    def __init__(self, blocks: Callable[[], Iterator[Block]], shape: tuple[int, int], dtype: Any) -> None:
-        self._blocks, self.shape, self.dtype = blocks, shape, np.dtype(dtype)
+    def __init__(self, shape: tuple[int, int], dtype: Any, block_rows: int) -> None:
+        self.shape, self.dtype, self.block_rows = shape, np.dtype(dtype), block_rows
+        self._tell: Callable[[float], None] = lambda done: None
 
+    @classmethod
+    def of(cls, matrix: Array, block_rows: int = 512) -> Design:
+        """Wrap a matrix that is in memory."""
+        return _KeptRows(matrix, block_rows)
+
+    @classmethod
+    def made_by(cls, write: Write, shape: tuple[int, int], dtype: Any, block_rows: int | None = None) -> Design:
+        """Make the rows whenever they are needed: ``write(rows, out)`` writes some of them, in any thread."""
+        return _MadeRows(write, shape, dtype, block_rows or max(512, min(4096, _NUMBERS_OF_BLOCK // shape[1])))
+
+    @abstractmethod
     def __iter__(self) -> Iterator[Block]:
-        return self._blocks()
+        """Iterate over the rows and what is in them."""
+
+    @abstractmethod
+    def _read(self, rows: slice, buffer: Array) -> Array:
+        """Give some rows, in the buffer or elsewhere."""
+
+    @property
+    def _rows_in_cache(self) -> int:
+        return max(_FEWEST_ROWS, min(_MOST_ROWS, _NUMBERS_IN_CACHE // self.shape[1]))
 
     @property
     def n_bytes(self) -> int:
         """Memory that the whole matrix would take."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def telling(self, what: str, progress: Progress) -> Design:
+        """Give the same design, which tells how far each pass over it is."""
+        design = copy(self)
+        design._tell = lambda done: progress(what, done)
+        return design
 
     def kept(self, block_rows: int = 512, dtype: Any = None) -> Design:
         """Compute the whole matrix once and keep it, in another precision if one is given."""
@@ -72,21 +118,68 @@ class Design:
             matrix[rows] = block
         return Design.of(matrix, block_rows)
 
-    @classmethod
-    def of(cls, matrix: Array, block_rows: int = 512) -> Design:
-        """Wrap a matrix that is in memory."""
+    def total(self, contribution: Contribution) -> tuple[NDArray[np.float64], ...]:
+        """Add up the arrays that ``contribution(rows, block)`` gives for blocks of rows.
 
-        def blocks() -> Iterator[Block]:
-            for start in range(0, len(matrix), block_rows):
-                rows = slice(start, min(start + block_rows, len(matrix)))
-                yield rows, matrix[rows]
+        Blocks are so small that they stay in a core's cache between being made and being used, and are worked on in
+        parallel. The sums are in float64 and in an order that does not depend on the number of threads.
+        """
+        block_rows = min(self.block_rows, self._rows_in_cache)
+        blocks = slices(self.shape[0], block_rows)
 
-        return cls(blocks, matrix.shape, matrix.dtype)
+        def sums_of(lane: slice) -> tuple[NDArray[np.float64], ...]:
+            buffer = np.empty((block_rows, self.shape[1]), dtype=self.dtype)
+            sums: tuple[NDArray[np.float64], ...] = ()
+            for rows in blocks[lane]:
+                parts = contribution(rows, self._read(rows, buffer[: _length(rows)]))
+                if sums:
+                    for one, part in zip(sums, parts, strict=True):
+                        np.add(one, part, out=one)
+                else:
+                    sums = tuple(np.array(part, dtype=np.float64) for part in parts)
+            return sums
+
+        return sum_in_order(sums_of, slices(len(blocks), -(-len(blocks) // _LANES)), self._tell)
 
     def mean(self, weights: Array | None = None) -> NDArray[np.float64]:
         """Give the (weighted) mean row."""
-        total = np.zeros(self.shape[1])
-        for rows, block in self:
-            ones = np.ones(len(block), dtype=self.dtype) if weights is None else weights[rows].astype(self.dtype)
-            total += ones @ block
-        return total / (self.shape[0] if weights is None else weights.sum())
+        w = np.ones(self.shape[0]) if weights is None else weights
+        return self.total(lambda rows, block: (w[rows].astype(self.dtype) @ block,))[0] / w.sum()
+
+
+class _KeptRows(Design):
+    def __init__(self, matrix: Array, block_rows: int) -> None:
+        super().__init__(matrix.shape, matrix.dtype, block_rows)
+        self._matrix = matrix
+
+    def __iter__(self) -> Iterator[Block]:
+        for rows in slices(self.shape[0], self.block_rows):
+            yield rows, self._matrix[rows]
+            self._tell(rows.stop / self.shape[0])
+
+    def _read(self, rows: slice, buffer: Array) -> Array:
+        return self._matrix[rows]
+
+
+class _MadeRows(Design):
+    def __init__(self, write: Write, shape: tuple[int, int], dtype: Any, block_rows: int) -> None:
+        super().__init__(shape, dtype, block_rows)
+        self._write = write
+
+    def __iter__(self) -> Iterator[Block]:
+        buffer = np.empty((min(self.block_rows, self.shape[0]), self.shape[1]), dtype=self.dtype)
+        for rows in slices(self.shape[0], self.block_rows):
+            run(partial(self._fill, rows.start, buffer), slices(_length(rows), self._rows_in_cache))
+            yield rows, buffer[: _length(rows)]
+            self._tell(rows.stop / self.shape[0])
+
+    def _fill(self, start: int, buffer: Array, piece: slice) -> None:
+        self._write(slice(start + piece.start, start + piece.stop), buffer[piece])
+
+    def _read(self, rows: slice, buffer: Array) -> Array:
+        self._write(rows, buffer)
+        return buffer
+
+
+def _length(rows: slice) -> int:
+    return rows.stop - rows.start

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Design, Progress, Solution, ignore_progress
+from .base import Design, Progress, Solution, ignore_progress, part_done
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ def conjugate_gradient(
             best, best_value = worst, value.copy()
         elif worst > 1e3 * best:  # rounding has taken over
             break
-        progress("Conjugate gradients", _share(first, worst, tolerance))
+        progress("Conjugate gradients", part_done(first, worst, tolerance))
     converged = best <= tolerance
     message = f"The relative residual is {best:.1e} after {n_iter} iterations; {tolerance:.1e} was asked for."
     found = best_value * scale if n_iter or start is None else start.copy()
@@ -69,53 +69,34 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
 
-def _share(first: float, now: float, wanted: float) -> float:
-    """Give the part of the way that is done, by digits."""
-    return float(np.clip(np.log(first / max(now, 1e-300)) / max(np.log(first / wanted), 1e-9), 0.0, 1.0))
-
-
 def centred_normal(design: Design, weights: Array | None, mean: Floats) -> Map:
     """Give the map ``V -> C^T W C V`` with the centred rows ``C = Phi - 1 mean^T``, by one pass over the rows."""
 
     def normal(V: Floats) -> Floats:
-        single = V.astype(design.dtype)
-        shift = mean @ V
-        out, sums = np.zeros_like(V), np.zeros(V.shape[1])
-        for rows, block in design:
-            Z = block @ single - shift.astype(design.dtype)
+        single, shift = V.astype(design.dtype), (mean @ V).astype(design.dtype)
+
+        def contribution(rows: slice, block: Array) -> tuple[Array, Array]:
+            Z = block @ single - shift
             if weights is not None:
                 Z *= weights[rows, None].astype(design.dtype)
-            out += block.T @ Z
-            sums += Z.sum(axis=0, dtype=np.float64)
+            return block.T @ Z, Z.sum(axis=0, dtype=np.float64)
+
+        out, sums = design.total(contribution)
         return out - np.outer(mean, sums)
 
     return normal
 
 
-def centred_cross(design: Design, targets: Array, weights: Array | None, mean: Floats, target_mean: Floats) -> Floats:
-    """Give ``C^T W (targets - target_mean)``, by one pass over the rows."""
-    out = np.zeros((design.shape[1], targets.shape[1]))
-    sums = np.zeros(targets.shape[1])
-    for rows, block in design:
-        Y = (targets[rows] - target_mean).astype(design.dtype)
-        if weights is not None:
-            Y *= weights[rows, None].astype(design.dtype)
-        out += block.T @ Y
-        sums += Y.sum(axis=0, dtype=np.float64)
-    return out - np.outer(mean, sums)
-
-
 def moments(design: Design, targets: Array, weights: Array | None) -> tuple[Floats, Floats]:
     """Give the weighted mean row and the products of centred rows with the targets, by one pass over the rows."""
     w = np.ones(design.shape[0]) if weights is None else weights
-    sums, cross = np.zeros(design.shape[1]), np.zeros((design.shape[1], targets.shape[1]))
-    for rows, block in design:
-        both = np.column_stack([w[rows], w[rows, None] * targets[rows]]).astype(design.dtype)
-        products = block.T @ both
-        sums += products[:, 0]
-        cross += products[:, 1:]
-    mean = sums / w.sum()
-    return mean, cross - np.outer(mean, (w[:, None] * targets).sum(axis=0))
+
+    def contribution(rows: slice, block: Array) -> tuple[Array]:
+        return (block.T @ np.column_stack([w[rows], w[rows, None] * targets[rows]]).astype(design.dtype),)
+
+    products = design.total(contribution)[0]
+    mean = products[:, 0] / w.sum()
+    return mean, products[:, 1:] - np.outer(mean, (w[:, None] * targets).sum(axis=0))
 
 
 def ridge_by_conjugate_gradient(

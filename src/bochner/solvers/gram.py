@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, eigh, lapack
 from scipy.linalg.blas import dsymm, dsyrk, ssyrk
 
-from .base import Design, Progress, Solution, ignore_progress
-from .conjugate_gradient import Map, centred_cross, centred_normal, conjugate_gradient
+from .base import Design, Progress, Solution, ignore_progress, rows_of
+from .conjugate_gradient import Map, centred_normal, conjugate_gradient, moments
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -223,17 +223,16 @@ def refine(
     gram: Gram,
     alpha: float,
     factor: Factor,
-    start: Floats,
     tolerance: float = 1e-6,
     progress: Progress = ignore_progress,
 ) -> Solution:
-    """Improve coefficients that came from sums in float32, by conjugate gradients preconditioned with their factor.
+    """Improve the solution for sums in float32, by conjugate gradients preconditioned with their factor.
 
     The residuals are taken on the rows themselves, so what float32 sums have lost is found again; two or three passes
     do.
     """
-    normal = centred_normal(design, weights, gram.feature_mean)
-    right = centred_cross(design, targets, weights, gram.feature_mean, gram.target_mean)
+    mean, right = moments(design, targets - gram.target_mean, weights)
+    normal, start = centred_normal(design, weights, mean), factor.solve(gram.cross)
     return conjugate_gradient(
         lambda V: normal(V) + alpha * V, right, factor.solve, start, tolerance, max_iter=50, progress=progress
     )
@@ -257,7 +256,7 @@ class FoldedGram:
         """Add rows, each to the part of its number."""
         for k, part in enumerate(self.parts):
             rows = slice(None) if len(self.parts) == 1 else np.flatnonzero(parts == k)
-            part.update(features[rows], targets[rows], None if weights is None else weights[rows])
+            part.update(features[rows], targets[rows], rows_of(weights, rows))
         return self
 
     def copy(self) -> FoldedGram:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, eigh, lapack, qr, solve_triangular, svd
 
-from .base import Design, Progress, ignore_progress
+from .base import Design
 from .conjugate_gradient import centred_normal
 from .gram import Gram
 
@@ -104,7 +104,6 @@ def nystrom_preconditioner(
     mean: Floats,
     rng: np.random.Generator,
     weights: Array | None = None,
-    progress: Progress = ignore_progress,
 ) -> Nystrom:
     """Approximate ``scale * C^T W C + alpha I`` by random projections of the (some) rows: one pass over them.
 
@@ -112,7 +111,6 @@ def nystrom_preconditioner(
     ``Y (Q^T Y)^-1 Y^T``, shifted a little for stability.
     """
     rank = min(rank, design.shape[1])
-    progress("Preconditioning", 0.0)
     draws = rng.standard_normal((design.shape[1], rank)).astype(design.dtype)
     test, _ = qr(draws, mode="economic", overwrite_a=True, check_finite=False)
     sketch = scale * centred_normal(design, weights, mean)(test)
@@ -125,5 +123,4 @@ def nystrom_preconditioner(
     half = sketch @ (inner[:, kept] / np.sqrt(inner_values[kept])) if kept.any() else np.zeros((len(sketch), 1))
     vectors, singular, _ = svd(half, full_matrices=False, overwrite_a=True, check_finite=False)
     values = np.maximum(np.square(singular) - shift, 0.0)
-    progress("Preconditioning", 1.0)
     return Nystrom(vectors.astype(design.dtype), values, max(alpha, float(np.finfo(np.float32).eps) * values[0], 1e-30))

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
-from .base import Design, Progress, Solution, ignore_progress
-from .conjugate_gradient import _share
+from .base import Design, Progress, Solution, ignore_progress, part_done
 from .nystrom import Preconditioner
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Point = tuple[Floats, Floats]
 
 #: Evaluations of one line search after which rounding, not the step, is what is wrong.
 _LONGEST_SEARCH = 8
@@ -41,6 +42,19 @@ def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Float
     residuals = np.exp(logs)
     residuals[rows, classes] -= 1.0
     return -logs[rows, classes], residuals
+
+
+class Evaluation(NamedTuple):
+    """The objective at a point, and its gradients with respect to coefficients and intercept."""
+
+    value: float
+    slope: Floats
+    sums: Floats
+
+    @property
+    def norm(self) -> float:
+        """Norm of the whole gradient."""
+        return float(np.sqrt(np.square(self.slope).sum() + np.square(self.sums).sum()))
 
 
 @dataclass
@@ -68,21 +82,27 @@ class Softmax:
         """Mean second derivative of the loss where all classes are alike."""
         return 0.25 if self.n_classes == 2 else (1.0 - 1.0 / self.n_classes) / self.n_classes
 
-    def evaluate(self, coefficients: Floats, intercept: Floats) -> tuple[float, Floats, Floats]:
+    @cached_property
+    def nothing(self) -> tuple[Point, Evaluation]:
+        """Coefficients of zero with the intercept of the class frequencies, and what they give: for any penalty."""
+        point = np.zeros((self.design.shape[1], self.n_scores)), self.start_intercept()
+        return point, self.evaluate(*point)
+
+    def evaluate(self, coefficients: Floats, intercept: Floats) -> Evaluation:
         """Give the objective and its gradients with respect to coefficients and intercept (of centred rows)."""
         dtype, mean = self.design.dtype, self.row_mean
         single, shift = coefficients.astype(dtype), intercept - mean @ coefficients
-        value, gradient, sums = 0.0, np.zeros_like(coefficients), np.zeros(len(intercept))
-        for rows, block in self.design:
+
+        def contribution(rows: slice, block: Array) -> tuple[Any, Floats, Array]:
             losses, residuals = log_losses((block @ single) + shift, self.classes[rows])
             if self.weights is not None:
                 losses, residuals = losses * self.weights[rows], residuals * self.weights[rows, None]
-            value += float(losses.sum())
-            sums += residuals.sum(axis=0)
-            gradient += block.T @ residuals.astype(dtype)
+            return losses.sum(), residuals.sum(axis=0), block.T @ residuals.astype(dtype)
+
+        loss, sums, gradient = self.design.total(contribution)
         self.n_passes += 1
-        value += 0.5 * self.alpha * float(np.square(coefficients).sum())
-        return value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums
+        value = float(loss) + 0.5 * self.alpha * float(np.square(coefficients).sum())
+        return Evaluation(value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums)
 
     @property
     def row_mean(self) -> Floats:
@@ -100,7 +120,7 @@ def minimise_softmax(
     problem: Softmax,
     preconditioner: Preconditioner,
     *,
-    start: tuple[Floats, Floats] | None = None,
+    start: Point | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 200,
     progress: Progress = ignore_progress,
@@ -110,25 +130,27 @@ def minimise_softmax(
     Converged means that the norm of the gradient is below ``tolerance`` times its norm at the start from nothing. The
     intercept is that of the rows as they are, not of centred ones.
     """
-    shape = problem.design.shape[1], problem.n_scores
-    nothing = np.zeros(shape), problem.start_intercept()
     weight = len(problem.classes) if problem.weights is None else float(problem.weights.sum())
-    intercept_scale = 1.0 / np.sqrt(problem.curvature * weight)
-    run = _Run(problem, preconditioner, intercept_scale, tolerance, progress)
-    run.first = run.norm_of_gradient(nothing)
+    nothing, at_nothing = problem.nothing
+    first, mean = at_nothing.norm, problem.row_mean
+    origin, at_origin = nothing, at_nothing
+    if start is not None:
+        origin = start[0], start[1] + mean @ start[0]
+        at_origin = problem.evaluate(*origin)
+    run = _Run(problem, preconditioner, 1.0 / np.sqrt(problem.curvature * weight), tolerance * first, progress)
+    run.begin_at(origin, at_origin)
     # A gradient that is rounding only: nothing is to be learnt from rows that are all alike.
-    nothing_to_do = run.first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * weight
-    run.begin_at(nothing if start is None else (start[0], start[1] + problem.row_mean @ start[0]), nothing_to_do)
-    size = (shape[0] + 1) * shape[1]
-    if not nothing_to_do:
+    if first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * weight:
+        run.norm, first = 0.0, 1.0
+    else:
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "maxcor": 20, "gtol": 0.0, "ftol": 0.0}
+        zero = np.zeros(origin[0].size + origin[1].size)
         with suppress(_Stalled):
-            minimize(run, np.zeros(size), jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
+            minimize(run, zero, jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
     coefficients, intercept = run.best
-    value = np.vstack([coefficients, intercept - problem.row_mean @ coefficients])
-    reached = f"The relative gradient norm is {run.residual:.1e} after {run.n_iter} iterations"
-    message = f"{reached}; {tolerance:.1e} was asked for."
-    return Solution(value, run.residual <= tolerance, run.n_iter, run.residual, message)
+    value, residual = np.vstack([coefficients, intercept - mean @ coefficients]), run.norm / first
+    reached = f"The relative gradient norm is {residual:.1e} after {run.n_iter} iterations"
+    return Solution(value, residual <= tolerance, run.n_iter, residual, f"{reached}; {tolerance:.1e} was asked for.")
 
 
 class _Stalled(Exception):
@@ -139,46 +161,43 @@ class _Run:
     """The objective as a function of flat, preconditioned variables, and what has been reached."""
 
     def __init__(
-        self, problem: Softmax, preconditioner: Preconditioner, scale: float, tolerance: float, progress: Progress
+        self, problem: Softmax, preconditioner: Preconditioner, scale: float, goal: float, progress: Progress
     ) -> None:
         self.problem, self.preconditioner, self.scale = problem, preconditioner, scale
-        self.tolerance, self.progress = tolerance, progress
-        self.first, self.residual, self.n_iter = 0.0, np.inf, 0
-        self.origin: tuple[Floats, Floats] = (np.zeros((0, 0)), np.zeros(0))
-        self._last: tuple[Floats, float] = (np.zeros(0), np.inf)
+        self.goal, self.progress, self.n_iter = goal, progress, 0
         self._tries = 0
 
-    def norm_of_gradient(self, point: tuple[Floats, Floats]) -> float:
-        _, slope, slope_of_intercept = self.problem.evaluate(*point)
-        return float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum()))
-
-    def begin_at(self, point: tuple[Floats, Floats], nothing_to_do: bool) -> None:
+    def begin_at(self, point: Point, evaluated: Evaluation) -> None:
         """Take a point as the origin of the variables, and as the best that is known."""
         self.origin = self.best = point
-        self.residual = 0.0 if nothing_to_do else self.norm_of_gradient(point) / self.first
+        self.norm = self._first = evaluated.norm
+        self._last: tuple[Floats, Evaluation] = np.zeros(point[0].size + point[1].size), evaluated
 
-    def _point(self, flat: Floats) -> tuple[Floats, Floats]:
+    def _point(self, flat: Floats) -> Point:
         u = flat.reshape(-1, self.problem.n_scores)
         return self.origin[0] + self.preconditioner.root(u[:-1]), self.origin[1] + self.scale * u[-1]
+
+    def _evaluation(self, flat: Floats) -> Evaluation:
+        """Evaluate at a point; what was evaluated last, as the origin at the start, is there already."""
+        if not np.array_equal(flat, self._last[0]):
+            self._last = flat.copy(), self.problem.evaluate(*self._point(flat))
+        return self._last[1]
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         self._tries += 1
         if self._tries > _LONGEST_SEARCH:
             raise _Stalled
-        value, slope, slope_of_intercept = self.problem.evaluate(*self._point(flat))
-        norm = float(np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum())) / self.first
-        self._last = flat.copy(), norm
-        gradient = np.vstack([self.preconditioner.root_transposed(slope), self.scale * slope_of_intercept])
-        return value, gradient.ravel()
+        at = self._evaluation(flat)
+        return at.value, np.vstack([self.preconditioner.root_transposed(at.slope), self.scale * at.sums]).ravel()
 
     def after_iteration(self, flat: Floats) -> None:
         self.n_iter, self._tries = self.n_iter + 1, 0
         # The last evaluation of a line search is nearly always the accepted one.
-        norm = self._last[1] if np.array_equal(flat, self._last[0]) else np.inf
-        if norm < self.residual:
-            self.best, self.residual = self._point(flat), norm
-        self.progress("Softmax", _share(1.0, min(norm, 1.0), self.tolerance))
-        if norm <= self.tolerance:
+        norm = self._last[1].norm if np.array_equal(flat, self._last[0]) else np.inf
+        if norm < self.norm:
+            self.best, self.norm = self._point(flat), norm
+        self.progress("Softmax", part_done(self._first, min(norm, self._first), self.goal))
+        if norm <= self.goal:
             raise StopIteration
 
 

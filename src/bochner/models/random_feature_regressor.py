@@ -1,0 +1,189 @@
+"""Ridge regression on random features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from .base import RandomFeatureModel
+from .inputs import targets_of, weights_of, with_weight
+from .linear import LinearModel, Uncertainty
+from .trials import SquaredErrorTrial
+
+Array = NDArray[Any]
+
+
+class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureModel):
+    """Ridge regression on random features: a kernel machine at the cost of a linear model.
+
+    Minimises ``|Phi t + b - y|^2 + alpha |t|^2`` over coefficients t and a free intercept b.
+
+    Parameters
+    ----------
+    kernel : str or kernel, default="laplacian"
+        A kernel, whose ``length_scale`` may be "auto" or "median", or the name of one, which then is "auto": the median
+        distance, refined by trials on a subsample.
+    n_components : int, default=2048
+        Number of features.
+    alpha : float or "auto", default="auto"
+        Penalty; "auto" chooses it by the squared error on held-out rows, from the same pass over the data.
+    directions, sampling : str
+        See `RandomFeatures`.
+    solver : {"auto", "gram", "conjugate_gradient"}, default="auto"
+        By a Gram matrix, or by iterations over features that are made anew in each; "auto" by cost and memory.
+    tol : float, default=1e-4
+        Relative residual at which iterations stop.
+    max_iter : int, default=200
+    verbose : bool, default=False
+        Show a progress bar if the fit takes longer than a second.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    features_ : RandomFeatures
+    kernel_ : kernel
+    alpha_ : float
+    solver_ : str
+    solution_ : Solution
+        With ``converged``, ``n_iter``, ``residual`` and ``message``.
+    coef_ : array of shape (n_components,) or (n_outputs, n_components)
+    intercept_ : float or array of shape (n_outputs,)
+    noise_variance_ : float or array of shape (n_outputs,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bochner import RandomFeatureRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RandomFeatureRegressor(n_components=256, random_state=0).fit(X, y)
+    >>> mean, std = model.predict(X[:3], return_std=True)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
+        """Fit to (n, d) data and (n,) or (n, k) targets.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,) or (n, k)
+        sample_weight : array of shape (n,), optional
+            A weight of 2 is a row that is there twice.
+
+        Returns
+        -------
+        self
+        """
+        rng = self._validate_parameters()
+        given, X = X, self._checked(X, reset=True)
+        targets, flat = targets_of(self, y, X)
+        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        for_trial, for_features, for_solver = rng.spawn(3)
+        mean = np.average(targets, axis=0, weights=weights)
+        self._check_size(X, targets.shape[1])
+        with self._progress() as progress:
+            trial = SquaredErrorTrial(self._narrow_map, X, targets, weights, for_trial)
+            features = self._fitted_features(X, trial, for_features)
+            model = self._fit_ridge(features, X, targets - mean, weights, trial, for_solver, progress)
+        self._accept(given, features, _model=model.shifted(mean), _sums=None, _flat=flat)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
+        """Add rows to what was fitted by `partial_fit` before; the first rows fix the kernel's length scale.
+
+        The result does not depend on how the rows are cut into calls. A model fitted by `fit` begins anew.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,) or (n, k)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        rng = self._validate_parameters()
+        first = getattr(self, "_sums", None) is None
+        given, X = X, self._checked(X, reset=first)
+        targets, flat = targets_of(self, y, X)
+        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        for_trial, for_features, _ = rng.spawn(3)
+        if first:
+            trial = SquaredErrorTrial(self._narrow_map, X, targets, weights, for_trial)
+            features = self._fitted_features(X, trial, for_features)
+            sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
+        else:
+            features, sums, shift = self.features_, self._sums.copy(), self._shift
+            if targets.shape[1] != sums.parts[0].shape[1]:
+                raise ValueError(
+                    f"y has {targets.shape[1]} outputs, not {sums.parts[0].shape[1]} as in the first call."
+                )
+        self._add(sums, features, X, targets - shift, weights)
+        if first:
+            self._accept(given, features, _flat=flat, _shift=shift)
+        self._model, self._sums, self._stream_alpha = None, sums, self._given_alpha
+        return self
+
+    def _solve_stream(self) -> LinearModel:
+        return super()._solve_stream().shifted(self._shift)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict targets, and with ``return_std`` also their standard deviations.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        return_std : bool, default=False
+            The deviation of a new target from the prediction: noise and what is not known of the function. After
+            conjugate gradients the latter comes from the rows of the preconditioner.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, k)
+        std : array of the same shape
+            Only with ``return_std``.
+        """
+        mean = self._scores(X)
+        mean = mean[:, 0] if self._flat else mean
+        if not return_std:
+            return mean
+        uncertainty = self._uncertainty
+        X = self._checked(X, reset=False)
+        std = np.empty((X.shape[0], len(uncertainty.noise_variance)), dtype=mean.dtype)
+        for rows, block in self._design(self.features_, X):
+            std[rows] = uncertainty.standard_deviation(block)
+        return mean, std[:, 0] if self._flat else std
+
+    @property
+    def _uncertainty(self) -> Uncertainty:
+        uncertainty = self._fitted().uncertainty
+        assert uncertainty is not None  # every ridge model has one
+        return uncertainty
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the features."""
+        coefficients = self._fitted().coefficients.T
+        return coefficients[0] if self._flat else coefficients
+
+    @property
+    def intercept_(self) -> Any:
+        """What is added."""
+        intercept = self._fitted().intercept
+        return float(intercept[0]) if self._flat else intercept
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Variance of the noise, estimated from the residuals."""
+        variances = self._uncertainty.noise_variance
+        return float(variances[0]) if self._flat else variances
+
+    def _further_lines(self) -> list[str]:
+        variances = self._uncertainty.noise_variance
+        deviations = ", ".join(f"{deviation:.4g}" for deviation in np.sqrt(variances[:5]))
+        return [f"  noise       standard deviation {deviations}"]
