@@ -329,7 +329,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     def _write_rows(self, plan: FeaturePlan, X: Any, rows: slice, out: Array) -> None:
         """Write the features of some rows, in this thread."""
-        if self._single_cosine is None:
+        if out.shape[1] > 1:
             plan.write(X, rows, out)
             return
         pairs = np.empty((len(out), 2), dtype=out.dtype)
