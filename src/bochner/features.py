@@ -169,9 +169,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         X : array or sparse matrix of shape (n, d)
         """
         check_is_fitted(self)
-        X = self._validated(X)
-        plan = self._plan(X.dtype)
-        return lambda rows, out: self._write_rows(plan, X, rows, out)
+        return _Writer(self, self._validated(X))
 
     def gradient(self, X: Any, coef: Any, smoothing: float = 0.0) -> Array:
         """Compute the gradient, with respect to the input, of ``f(x) = transform(x) @ coef``.
@@ -348,6 +346,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class _Writer:
+    """Writes the features of some rows; a class, and without a plan of its own, so that it can be pickled."""
+
+    def __init__(self, features: RandomFeatures, X: Any) -> None:
+        self._features, self._X = features, X
+        features._plan(X.dtype)  # made now, not by many threads at once
+
+    def __call__(self, rows: slice, out: Array) -> None:
+        self._features._write_rows(self._features._plan(self._X.dtype), self._X, rows, out)
 
 
 def _single_cosine(rng: np.random.Generator) -> NDArray[np.float64]:

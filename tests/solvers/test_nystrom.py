@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bochner.solvers import Design, Gram, conjugate_gradient, gram_preconditioner, nystrom_preconditioner
+from bochner.solvers import Design, Gram, RowSample, conjugate_gradient, gram_preconditioner, nystrom
 
 
 def rows(n=120, p=25, decay=3.0, dtype=np.float64, seed=0):
@@ -25,13 +25,16 @@ def by_gram(features, weights, scale, alpha):
     return gram_preconditioner(gram, scale, alpha)
 
 
-def by_nystrom(features, weights, scale, alpha, rank=10):
+def sample_of(features, weights, scale):
     mean = np.average(features, axis=0, weights=weights)
-    rng = np.random.default_rng(5)
-    return nystrom_preconditioner(Design.of(features, 32), rank, scale, alpha, mean, rng, weights)
+    return RowSample(Design.of(features, 32), mean, scale, weights)
 
 
-MAKERS = {"gram": by_gram, "nystrom": by_nystrom}
+def by_rows(features, weights, scale, alpha):
+    return sample_of(features, weights, scale).inverse(alpha)
+
+
+MAKERS = {"gram": by_gram, "rows": by_rows}
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -57,25 +60,50 @@ def test_the_gram_preconditioner_is_the_inverse(alpha):
     assert abs(found - expected).max() < 1e-3 * abs(expected).max()  # it is held in float32
 
 
-@pytest.mark.parametrize("rank", [25, 40])
+@pytest.mark.parametrize("n_rows", [10, 25, 120])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_nystrom_of_full_rank_is_the_inverse(rank, weighted):
+def test_the_inverse_of_a_sample_is_the_inverse(n_rows, weighted):
     features, weights = rows()
-    weights = weights if weighted else np.ones(120)
+    features, weights = features[:n_rows], weights[:n_rows] if weighted else np.ones(n_rows)
     expected = np.linalg.inv(matrix_of(features, weights, 0.25, 0.1))
-    found = by_nystrom(features, weights, 0.25, 0.1, rank).solve(np.eye(25))
-    assert abs(found - expected).max() < 1e-6 * abs(expected).max()
+    found = by_rows(features, weights, 0.25, 0.1).solve(np.eye(25))
+    assert abs(found - expected).max() < 1e-4 * abs(expected).max()  # it is held in float32
 
 
-def test_nystrom_knows_the_leading_eigenvectors():
-    features, weights = rows()
-    preconditioner = by_nystrom(features, weights, 1.0, 0.1, rank=12)
-    values, vectors = np.linalg.eigh(matrix_of(features, weights, 1.0, 0.0))
-    assert preconditioner.values[:4] == pytest.approx(values[::-1][:4], rel=0.02)
-    assert (np.diff(preconditioner.values) <= 0.0).all()
-    overlap = preconditioner.vectors.T @ preconditioner.vectors
-    assert abs(overlap - np.eye(12)).max() < 1e-10
-    assert abs(vectors[:, -1] @ preconditioner.vectors[:, 0]) > 0.999
+def test_products_of_a_sample_do_not_depend_on_its_blocks(monkeypatch):
+    features, weights = rows(700, 25)
+    whole = by_rows(features, weights, 0.25, 0.1)
+    monkeypatch.setattr(nystrom, "_NUMBERS_OF_BLOCK", 1)
+    assert np.tril(by_rows(features, weights, 0.25, 0.1).lower) == pytest.approx(np.tril(whole.lower), abs=1e-3)
+
+
+def test_the_damping_is_what_a_sample_does_not_know():
+    """For equal eigenvalues: sum lambda / (lambda + kappa) = m gives kappa = lambda (p / m - 1)."""
+    p, m, n = 400, 100, 10_000
+    features = np.random.default_rng(0).normal(size=(m, p))
+    damping = RowSample(Design.of(features), np.zeros(p), n / m).damping(3.0)
+    assert damping == pytest.approx(3.0 + nystrom._DAMPING * n * (p / m - 1), rel=0.05)
+
+
+def test_repeated_rows_do_not_take_the_damping_away():
+    p, m = 400, 100
+    features = np.random.default_rng(0).normal(size=(m, p))
+    features[:20] = features[20:40]
+    assert RowSample(Design.of(features), np.zeros(p), 1.0).damping(0.0) > 100
+
+
+def test_damping_saves_iterations():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(3000, 800)) / np.arange(1, 801)
+    A = features.T @ features + 1e-3 * np.eye(800)
+    sample = RowSample(Design.of(features[:100]), np.zeros(800), 30.0)
+    right = features.T @ rng.normal(size=(3000, 1))
+    plain, damped = (
+        conjugate_gradient(lambda V: A @ V, right, sample.inverse(mu).solve, max_iter=3000)
+        for mu in (1e-3, sample.damping(1e-3))
+    )
+    assert damped.converged
+    assert 1.3 * damped.n_iter < plain.n_iter
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -84,9 +112,7 @@ def test_preconditioned_iterations_are_far_fewer(make, dtype):
     features, weights = rows(400, 60, decay=2.5, dtype=dtype)
     A = matrix_of(features, weights, 1.0, 1e-3)
     right = A @ np.random.default_rng(1).normal(size=(60, 2))
-    preconditioner = (
-        by_gram(features, weights, 1.0, 1e-3) if make is by_gram else make(features, weights, 1.0, 1e-3, 50)
-    )
+    preconditioner = make(features, weights, 1.0, 1e-3)
     plain = conjugate_gradient(lambda V: A @ V, right, lambda V: V.copy(), max_iter=5000)
     preconditioned = conjugate_gradient(lambda V: A @ V, right, preconditioner.solve)
     assert preconditioned.converged
@@ -135,7 +161,7 @@ def test_the_unit_of_the_weights_does_not_matter(weight):
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_the_same_generator_gives_the_same_preconditioner(make):
+def test_the_same_rows_give_the_same_preconditioner(make):
     features, weights = rows()
     first, second = (make(features, weights, 1.0, 0.1).solve(np.eye(25)) for _ in range(2))
     assert np.array_equal(first, second)

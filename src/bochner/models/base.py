@@ -19,7 +19,7 @@ from ..kernels import BY_NAME, Kernel
 from ..progress import ProgressBar
 from ..solvers import Design, FoldedGram, ignore_progress, rows_of
 from . import costs, tuning
-from .linear import Effort, LinearModel, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+from .linear import Effort, LinearModel, Sample, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
 from .trials import Trial
 
 Array = NDArray[Any]
@@ -82,8 +82,8 @@ class RandomFeatureModel(BaseEstimator):
     def _progress(self) -> Any:
         return ProgressBar() if self.verbose else nullcontext(ignore_progress)
 
-    def _effort(self, rng: np.random.Generator, progress: Any) -> Effort:
-        return Effort(self.tol, self.max_iter, rng, progress)
+    def _effort(self, progress: Any) -> Effort:
+        return Effort(self.tol, self.max_iter, progress)
 
     # --- data ---------------------------------------------------------------------------------------------------
 
@@ -126,15 +126,15 @@ class RandomFeatureModel(BaseEstimator):
         return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
 
     def _some(
-        self, features: RandomFeatures, X: Any, weights: Array | None, n_rows: int, rng: np.random.Generator
-    ) -> tuple[Design, Array | None]:
-        """Give the design of some random rows, with their weights."""
-        if n_rows >= X.shape[0]:
-            return self._design(features, X), weights
-        rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False))
-        if weights is not None and not weights[rows].any():
-            return self._design(features, X), weights
-        return self._design(features, X[rows]), rows_of(weights, rows)
+        self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
+    ) -> Sample:
+        """Give some random rows, with their weights, that precondition an iteration."""
+        if problem.rows_for_preconditioner < X.shape[0]:
+            rows = np.sort(rng.choice(X.shape[0], problem.rows_for_preconditioner, replace=False))
+            if weights is None or weights[rows].any():
+                X, weights = X[rows], rows_of(weights, rows)
+        design = self._design(features, X)
+        return Sample(design, weights, design.n_bytes <= problem.memory)
 
     def _problem(self, X: Any, n_outputs: int) -> costs.Problem:
         memory = get_config()["working_memory"] * 2.0**20
@@ -174,11 +174,11 @@ class RandomFeatureModel(BaseEstimator):
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
         if solver == "gram":
             hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
-            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(rng, progress))
+            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(progress))
         else:
             alpha = trial.score(features.kernel_)[0] if alpha is None else alpha
-            some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
-            model = ridge_by_iteration(design, some, targets, weights, alpha, self._effort(rng, progress))
+            some = self._some(features, X, weights, problem, rng)
+            model = ridge_by_iteration(design, some, targets, weights, alpha, self._effort(progress))
         self._warn(model)
         return model
 

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 _ITERATIONS = 12
 _FEATURE = 100.0
-#: Widest Gram matrix that preconditions; above it the leading eigenvectors do.
+#: Widest Gram matrix that preconditions; above it a sample of rows does.
 WIDEST_GRAM = 8192
+#: Rows of such a sample at most: their products take 256 MB.
+_LARGEST_SAMPLE = 8192
 #: Factorisations that the choice of a penalty takes.
 _PENALTIES = 7
-RANK = 1024
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,31 @@ class Problem:
     def iteration_cost(self) -> float:
         """Operations of a fit by conjugate gradients."""
         p, precision = self.n_features, self.item_size / 4.0
-        passes = _ITERATIONS * self.n_rows * p * (4.0 * self.n_outputs + _FEATURE)
-        return precision * (passes + self.rows_for_preconditioner * p * min(p, 4.0 * RANK))
+        passes = _ITERATIONS * self.n_rows * p * self._pass
+        return precision * (passes + self.rows_for_preconditioner * p * min(p, self.rows_for_preconditioner))
+
+    @property
+    def _pass(self) -> float:
+        """Operations on one feature in one iteration."""
+        return 4.0 * self.n_outputs + _FEATURE
 
     @property
     def rows_for_preconditioner(self) -> int:
-        """Rows that the preconditioner is made of: a few times the directions that it is to know."""
-        return min(self.n_rows, 4 * min(self.n_features, WIDEST_GRAM))
+        """Rows that the preconditioner is made of, as many as cost what a few iterations do.
+
+        For a Gram matrix 4 to 32 times the features; for a sample those whose products cost as much as ten iterations.
+        """
+        n, p = self.n_rows, self.n_features
+        if p <= WIDEST_GRAM:
+            return min(n, max(4 * p, min(32 * p, int(4.0 * self._pass * n / p))))
+        return min(n, _LARGEST_SAMPLE, max(1024, int(np.sqrt(10.0 * self._pass * n))))
 
     @property
     def blocks_memory(self) -> float:
         """Bytes that conjugate gradients cannot do without: a block, and vectors of the width of the features."""
-        rank = self.n_features if self.n_features <= WIDEST_GRAM else RANK
-        return self.n_features * (512.0 * self.item_size + 8.0 * 6 * self.n_outputs + 16.0 * rank)
+        p, m = self.n_features, self.rows_for_preconditioner
+        matrices = 16.0 * p**2 if p <= WIDEST_GRAM else 12.0 * m**2 + 2.0**29
+        return p * (512.0 * self.item_size + 8.0 * 6 * self.n_outputs) + matrices
 
 
 def choose_ridge_solver(problem: Problem) -> str:

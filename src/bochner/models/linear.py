@@ -15,6 +15,7 @@ from ..solvers import (
     FoldedGram,
     Gram,
     Preconditioner,
+    RowSample,
     Softmax,
     Solution,
     choose_alpha,
@@ -22,12 +23,11 @@ from ..solvers import (
     gram_preconditioner,
     minimise_softmax,
     moments,
-    nystrom_preconditioner,
     refine,
     ridge_by_conjugate_gradient,
     rows_of,
 )
-from .costs import RANK, WIDEST_GRAM
+from .costs import WIDEST_GRAM
 from .tuning import FOLDS, SMALLEST_ALPHA, parts_of_rows, threads_for
 
 Array = NDArray[Any]
@@ -84,12 +84,20 @@ class Uncertainty:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Some rows with their weights, by which iterations are preconditioned; whether memory allows to keep them."""
+
+    design: Design
+    weights: Array | None
+    may_be_kept: bool
+
+
+@dataclass(frozen=True)
 class Effort:
     """How far iterations go: until a relative residual or a number of them, telling how far they are."""
 
     tolerance: float
     max_iter: int
-    rng: np.random.Generator
     progress: Progress
 
 
@@ -165,7 +173,7 @@ def ridge_by_gram(
 
 def ridge_by_iteration(
     design: Design,
-    some: tuple[Design, Array | None],
+    some: Sample,
     targets: Array,
     weights: Array | None,
     alpha: float,
@@ -174,7 +182,7 @@ def ridge_by_iteration(
     """Fit by conjugate gradients, preconditioned by some of the rows (with their weights)."""
     weight, target_mean = _total(design, weights), np.average(targets, axis=0, weights=weights)
     mean, cross = moments(design.telling("Moments", effort.progress), targets - target_mean, weights)
-    preconditioner, _ = preconditioner_of(some, weight, 1.0, alpha, effort)
+    preconditioner, inverse, _ = preconditioner_of(some, weight, 1.0, alpha, effort)
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -190,14 +198,14 @@ def ridge_by_iteration(
     variation = np.average(np.square(targets - target_mean), axis=0, weights=weights) * weight
     fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
     residuals = np.maximum(variation - fitted, 0.0)
-    uncertainty = _uncertainty(residuals, max(weight, design.shape[0]), weight, mean, alpha, preconditioner)
+    uncertainty = _uncertainty(residuals, max(weight, design.shape[0]), weight, mean, alpha, inverse)
     intercept = target_mean - mean @ solution.value
     return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
 
 
 def softmax_model(
     design: Design,
-    some: tuple[Design, Array | None],
+    some: Sample,
     classes: Array,
     n_classes: int,
     weights: Array | None,
@@ -208,7 +216,7 @@ def softmax_model(
     if design.shape[0] * design.shape[1] <= SMALL:
         design = design.kept(dtype=np.float64)
     problem = Softmax(design, classes, n_classes, alpha, weights)
-    preconditioner, problem.mean = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, effort)
+    preconditioner, _, problem.mean = preconditioner_of(some, _total(design, weights), problem.curvature, alpha, effort)
     with threads_for(design.shape):
         solution = minimise_softmax(
             problem,
@@ -222,24 +230,23 @@ def softmax_model(
 
 
 def preconditioner_of(
-    some: tuple[Design, Array | None],
-    total: float,
-    curvature: float,
-    alpha: float,
-    effort: Effort,
-) -> tuple[Preconditioner, Floats]:
-    """Precondition by some rows that stand for rows of a total weight: all their products, or the leading ones.
+    some: Sample, total: float, curvature: float, alpha: float, effort: Effort
+) -> tuple[Preconditioner, Preconditioner, Floats]:
+    """Precondition by some rows that stand for rows of a total weight: all their products, or by the rows themselves.
 
-    The mean of these rows comes along.
+    The inverse with no more than the penalty, for variances, and the mean of the rows come along.
     """
-    design, weights = some
-    design = design.telling("Preconditioner", effort.progress)
+    design, weights = some.design, some.weights
     scale = curvature * total / _total(design, weights)
+    telling = design.telling("Preconditioner", effort.progress)
     if design.shape[1] <= WIDEST_GRAM:
-        gram = gram_of(design, np.zeros((design.shape[0], 1)), weights, precise=False)
-        return gram_preconditioner(gram, scale, alpha), gram.feature_mean
-    mean = design.mean(weights)
-    return nystrom_preconditioner(design, RANK, scale, alpha, mean, effort.rng, weights), mean
+        gram = gram_of(telling, np.zeros((design.shape[0], 1)), weights, precise=False)
+        inverse = gram_preconditioner(gram, scale, alpha)
+        return inverse, inverse, gram.feature_mean
+    mean = telling.mean(weights)
+    sample = RowSample(design, mean, scale, weights)
+    damped = sample.inverse(sample.damping(alpha))
+    return damped.with_design(design.kept()) if some.may_be_kept else damped, sample.inverse(alpha), mean
 
 
 def _goal(design: Design, tolerance: float, smallest: float, most: int) -> float:

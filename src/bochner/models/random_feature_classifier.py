@@ -171,10 +171,10 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         alpha = trial.score(features.kernel_)[0] if self._given_alpha is None else self._given_alpha
         design = self._design(features, X)
         problem = self._problem(X, n_classes)
-        some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
+        some = self._some(features, X, weights, problem, rng)
         if design.n_bytes <= problem.memory:
             design = design.kept()
-        model = softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(rng, progress))
+        model = softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(progress))
         self._warn(model)
         return model
 

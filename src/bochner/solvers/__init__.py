@@ -3,7 +3,7 @@
 from .base import Design, Solution, ignore_progress, rows_of
 from .conjugate_gradient import conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
-from .nystrom import Nystrom, Preconditioner, gram_preconditioner, nystrom_preconditioner
+from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Factor",
     "FoldedGram",
     "Gram",
-    "Nystrom",
     "Preconditioner",
+    "RowSample",
     "Softmax",
     "Solution",
     "choose_alpha",
@@ -24,7 +24,6 @@ __all__ = [
     "log_losses",
     "minimise_softmax",
     "moments",
-    "nystrom_preconditioner",
     "refine",
     "ridge_by_conjugate_gradient",
     "rows_of",

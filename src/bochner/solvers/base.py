@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ class Design(ABC):
 
     def __init__(self, shape: tuple[int, int], dtype: Any, block_rows: int) -> None:
         self.shape, self.dtype, self.block_rows = shape, np.dtype(dtype), block_rows
-        self._tell: Callable[[float], None] = lambda done: None
+        self._tell: Callable[[float], None] = _tell_nobody
 
     @classmethod
     def of(cls, matrix: Array, block_rows: int = 512) -> Design:
@@ -89,12 +88,18 @@ class Design(ABC):
         return _MadeRows(write, shape, dtype, block_rows or max(512, min(4096, _NUMBERS_OF_BLOCK // shape[1])))
 
     @abstractmethod
-    def __iter__(self) -> Iterator[Block]:
-        """Iterate over the rows and what is in them."""
+    def rows(self, rows: slice, buffer: Array | None = None) -> Array:
+        """Give some rows, made in parallel: in the buffer or elsewhere, not to be changed."""
 
     @abstractmethod
     def _read(self, rows: slice, buffer: Array) -> Array:
-        """Give some rows, in the buffer or elsewhere."""
+        """Give some rows, made in this thread: in the buffer or elsewhere, not to be changed."""
+
+    def __iter__(self) -> Iterator[Block]:
+        buffer = np.empty((min(self.block_rows, self.shape[0]), self.shape[1]), dtype=self.dtype)
+        for rows in slices(self.shape[0], self.block_rows):
+            yield rows, self.rows(rows, buffer[: _length(rows)])
+            self._tell(rows.stop / self.shape[0])
 
     @property
     def _rows_in_cache(self) -> int:
@@ -141,6 +146,22 @@ class Design(ABC):
 
         return sum_in_order(sums_of, slices(len(blocks), -(-len(blocks) // _LANES)), self._tell)
 
+    def product(self, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply by a (p, k) matrix from the right."""
+        out, single = np.empty((self.shape[0], V.shape[1])), V.astype(self.dtype)
+
+        def contribution(rows: slice, block: Array) -> tuple[float]:
+            out[rows] = block @ single
+            return (0.0,)
+
+        self.total(contribution)
+        return out
+
+    def transposed_product(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply the transpose by an (n, k) matrix from the right."""
+        single = Z.astype(self.dtype)
+        return self.total(lambda rows, block: (block.T @ single[rows],))[0]
+
     def mean(self, weights: Array | None = None) -> NDArray[np.float64]:
         """Give the (weighted) mean row."""
         w = np.ones(self.shape[0]) if weights is None else weights
@@ -152,13 +173,10 @@ class _KeptRows(Design):
         super().__init__(matrix.shape, matrix.dtype, block_rows)
         self._matrix = matrix
 
-    def __iter__(self) -> Iterator[Block]:
-        for rows in slices(self.shape[0], self.block_rows):
-            yield rows, self._matrix[rows]
-            self._tell(rows.stop / self.shape[0])
-
-    def _read(self, rows: slice, buffer: Array) -> Array:
+    def rows(self, rows: slice, buffer: Array | None = None) -> Array:
         return self._matrix[rows]
+
+    _read = rows
 
 
 class _MadeRows(Design):
@@ -166,15 +184,14 @@ class _MadeRows(Design):
         super().__init__(shape, dtype, block_rows)
         self._write = write
 
-    def __iter__(self) -> Iterator[Block]:
-        buffer = np.empty((min(self.block_rows, self.shape[0]), self.shape[1]), dtype=self.dtype)
-        for rows in slices(self.shape[0], self.block_rows):
-            run(partial(self._fill, rows.start, buffer), slices(_length(rows), self._rows_in_cache))
-            yield rows, buffer[: _length(rows)]
-            self._tell(rows.stop / self.shape[0])
+    def rows(self, rows: slice, buffer: Array | None = None) -> Array:
+        out = np.empty((_length(rows), self.shape[1]), dtype=self.dtype) if buffer is None else buffer
 
-    def _fill(self, start: int, buffer: Array, piece: slice) -> None:
-        self._write(slice(start + piece.start, start + piece.stop), buffer[piece])
+        def fill(piece: slice) -> None:
+            self._write(slice(rows.start + piece.start, rows.start + piece.stop), out[piece])
+
+        run(fill, slices(_length(rows), self._rows_in_cache))
+        return out
 
     def _read(self, rows: slice, buffer: Array) -> Array:
         self._write(rows, buffer)
@@ -183,3 +200,7 @@ class _MadeRows(Design):
 
 def _length(rows: slice) -> int:
     return rows.stop - rows.start
+
+
+def _tell_nobody(done: float) -> None:
+    """Tell nobody how far a pass is."""
