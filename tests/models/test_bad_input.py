@@ -291,12 +291,12 @@ def test_an_interrupted_solve_of_a_stream_is_done_again(monkeypatch, kind):
 def test_too_few_iterations_are_told_with_figure_and_advice(kind, solver):
     model = make(kind, solver=solver, max_iter=1, alpha=1e-6, tol=1e-9, n_components=64)
     with pytest.warns(ConvergenceWarning) as caught:
-        model.fit(X, target_of(kind))
+        model.fit(X.astype(np.float32), target_of(kind))  # in float64 the first iteration would suffice
     (warning,) = caught
     text = str(warning.message)
     assert type(model).__name__ in text
     assert f"{model.solution_.residual:.1e} after 1 iterations" in text
-    assert re.search(r"1\.0e-09 was asked for|1\.0e-12 was asked for", text)
+    assert re.search(r"1\.0e-(09|11|12) was asked for", text)
     assert "max_iter" in text
     assert "alpha" in text
     assert not model.solution_.converged

@@ -106,9 +106,9 @@ class RandomFeatureModel(BaseEstimator):
             kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
         )
 
-    def _narrow_map(self, kernel: Kernel, seed: int) -> RandomFeatures:
-        """Make the features of a trial."""
-        return self._map(kernel, min(self.n_components, tuning.TRIAL_FEATURES), seed)
+    def _trial_map(self, kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
+        """Make the features of a trial on some of the rows."""
+        return self._map(kernel, tuning.trial_width(self.n_components, n_rows, n_trial), seed)
 
     def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
         """Draw the features, after the length scale was chosen if that was left to us."""
@@ -119,7 +119,7 @@ class RandomFeatureModel(BaseEstimator):
                 wanted = kernel.length_scale
                 kernel = kernel.replace(length_scale="median").resolve(trial.distinct_rows())
                 if wanted == "auto":
-                    kernel = tuning.search_length_scale(kernel, lambda candidate: trial.score(candidate)[1])
+                    kernel = tuning.search_length_scale(kernel, trial.score)
         return self._map(kernel, self.n_components, rng).fit(X)
 
     def _design(self, features: RandomFeatures, X: Any) -> Design:
@@ -176,9 +176,14 @@ class RandomFeatureModel(BaseEstimator):
             hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
             model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(progress))
         else:
-            alpha = trial.score(features.kernel_)[0] if alpha is None else alpha
+            if alpha is None:
+                weight = float(X.shape[0] if weights is None else weights.sum())
+                alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight)
+                hashes = tuning.hashes_of_rows(X, 0)
+            else:
+                alphas, hashes = [alpha], None
             some = self._some(features, X, weights, problem, rng)
-            model = ridge_by_iteration(design, some, targets, weights, alpha, self._effort(progress))
+            model = ridge_by_iteration(design, some, targets, weights, alphas, hashes, self._effort(progress))
         self._warn(model)
         return model
 

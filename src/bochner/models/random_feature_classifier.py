@@ -150,8 +150,8 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
 
     def _trial(self, X: Any, codes: Array, n_classes: int, weights: Array | None, rng: np.random.Generator) -> Trial:
         if self.loss == "log_loss":
-            return LogLossTrial(self._narrow_map, X, codes, n_classes, weights, rng)
-        return SquaredErrorTrial(self._narrow_map, X, labels.indicators(codes, n_classes), weights, rng)
+            return LogLossTrial(self._trial_map, X, codes, n_classes, weights, rng)
+        return SquaredErrorTrial(self._trial_map, X, labels.indicators(codes, n_classes), weights, rng)
 
     def _fit_model(
         self,
@@ -168,7 +168,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             targets = labels.indicators(codes, n_classes)
             mean = np.average(targets, axis=0, weights=weights)
             return self._fit_ridge(features, X, targets - mean, weights, trial, rng, progress).shifted(mean)
-        alpha = trial.score(features.kernel_)[0] if self._given_alpha is None else self._given_alpha
+        alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
         design = self._design(features, X)
         problem = self._problem(X, n_classes)
         some = self._some(features, X, weights, problem, rng)

@@ -86,7 +86,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         mean = np.average(targets, axis=0, weights=weights)
         self._check_size(X, targets.shape[1])
         with self._progress() as progress:
-            trial = SquaredErrorTrial(self._narrow_map, X, targets, weights, for_trial)
+            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             model = self._fit_ridge(features, X, targets - mean, weights, trial, for_solver, progress)
         self._accept(given, features, _model=model.shifted(mean), _sums=None, _flat=flat)
@@ -114,7 +114,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
         for_trial, for_features, _ = rng.spawn(3)
         if first:
-            trial = SquaredErrorTrial(self._narrow_map, X, targets, weights, for_trial)
+            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
         else:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from itertools import pairwise
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from .. import engine
 from ..kernels import Kernel
-from ..solvers import Design, FoldedGram, Gram, Softmax, choose_alpha, gram_preconditioner, log_losses, minimise_softmax
+from ..solvers import (
+    Design,
+    FoldedGram,
+    Gram,
+    Softmax,
+    choose_alpha,
+    gram_preconditioner,
+    log_losses,
+    minimise_softmax,
+    rows_of,
+)
 
 Array = NDArray[Any]
-#: Least penalty that is tried, relative to the sum of the weights.
-SMALLEST_ALPHA = 1e-8
-#: Most rows and features of a trial.
-TRIAL_ROWS, TRIAL_FEATURES = 8000, 1024
-#: Of the penalties of the log loss, a power of ten; separable classes would have none at all.
-SMALLEST_EXPONENT = -4.0
+#: Relative gain that a length scale twice as long must bring.
+_WORTH = 0.01
+#: Features of a trial, unless the model is wide.
+TRIAL_FEATURES = 1024
+#: Powers of ten of the penalties of the log loss; separable classes would want none at all.
+_SMALLEST, _LARGEST = -4.0, 3.0
 _HELD_OUT = 0.25
 FOLDS = 5
 
@@ -31,23 +40,36 @@ def threads_for(shape: tuple[int, int]) -> Any:
     return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= 1 << 18 else nullcontext()
 
 
-def trial_rows(n_rows: int, rng: np.random.Generator) -> Array:
-    """Choose the rows of a trial: a sixteenth of the data, but at least 2000 and at most 8000 if there are as many."""
-    n_trial = min(n_rows, TRIAL_ROWS, max(2000, n_rows // 16))
+def trial_rows(n_rows: int, most: int, rng: np.random.Generator) -> Array:
+    """Choose the rows of a trial: an eighth of the data, but at least 2000 if there are as many, and no more than most.
+
+    The more rows, the shorter the best length scale: few rows would choose it too long.
+    """
+    n_trial = min(n_rows, max(2000, min(most, n_rows // 8)))
     return np.sort(rng.choice(n_rows, n_trial, replace=False))
 
 
+def trial_width(n_components: int, n_rows: int, n_trial: int) -> int:
+    """Choose the features of a trial: for wide models more, in proportion to the rows."""
+    in_proportion = 2 * (n_components * n_trial // (2 * n_rows))
+    return min(n_components, max(TRIAL_FEATURES, min(2 * TRIAL_FEATURES, in_proportion)))
+
+
 def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
-    """Walk downhill from the kernel's length scale in factors of 2, then look at the half steps beside the best."""
+    """Walk downhill from the kernel's length scale in factors of 2, then look at the half steps beside the best.
+
+    A longer scale must be better by a percent: it makes all features alike, and the problem worse conditioned.
+    """
     start, scores = kernel.length_scale, {}
 
     def at(exponent: float) -> float:
         if exponent not in scores:
-            scores[exponent] = score(kernel.replace(length_scale=start * 2.0**exponent))
+            longer = (1.0 + _WORTH) ** exponent
+            scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
     best = 0.0
-    for step in (1.0, -1.0):
+    for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
     for half in (best - 0.5, best + 0.5):
@@ -58,10 +80,26 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Ker
 
 def squared_error_score(matrix: Array, targets: Array, weights: Array | None, hashes: Array) -> tuple[float, float]:
     """Give the penalty of the least squared error by cross-validation, and that error."""
-    folded = FoldedGram(matrix.shape[1], targets.shape[1], FOLDS, precise=matrix.dtype == np.float64)
-    folded.update(matrix, targets, weights, parts_of_rows(hashes, FOLDS))
-    alpha, scores = choose_alpha(folded, SMALLEST_ALPHA)
+    narrow = matrix.shape[1] <= TRIAL_FEATURES
+    n_parts, n_held = (FOLDS, None) if narrow else (2, 1)  # of many features, factorisations are what costs
+    folded = FoldedGram(matrix.shape[1], targets.shape[1], n_parts, precise=matrix.dtype == np.float64)
+    folded.update(matrix, targets, weights, parts_of_rows(hashes, n_parts))
+    alpha, scores = choose_alpha(folded, smallest_alpha(matrix.dtype), n_held=n_held)
     return alpha, scores[alpha]
+
+
+def smallest_alpha(dtype: Any) -> float:
+    """Give the least penalty that is tried, relative to the sum of the weights: what the precision can hold."""
+    return 1e-7 if dtype == np.float32 else 1e-8
+
+
+def penalties_about(alpha: float, weight: float) -> list[float]:
+    """Give the penalties that iterations compare: mostly smaller ones, since the narrow features of trials need more.
+
+    None is smaller than what float32, the precision of the preconditioner, can hold.
+    """
+    least = 3e-8 * weight
+    return sorted({max(float(alpha * factor), least) for factor in 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])})
 
 
 def parts_of_rows(hashes: Array, n_parts: int) -> Array:
@@ -71,67 +109,86 @@ def parts_of_rows(hashes: Array, n_parts: int) -> Array:
 
 
 def hashes_of_rows(X: Any, seed: int) -> Array:
-    """Give each row a number that depends on its content alone: equal rows are never on two sides of a split."""
-    if hasattr(X, "indptr"):
-        rows = ((X.indices[i:j], X.data[i:j]) for i, j in pairwise(X.indptr))
-    else:
-        rows = ((np.arange(X.shape[1]), row) for row in X)
-    return np.array([_hash(columns, values, seed) for columns, values in rows], dtype=np.uint32)
+    """Give each row a number that depends on its content alone: equal rows are never on two sides of a split.
 
-
-def _hash(columns: Array, values: Array, seed: int) -> int:
-    """Hash what is not zero, so that sparse and dense rows, float32 and float64, are the same."""
-    there = values != 0
-    return crc32(values[there].astype(np.float64).tobytes(), crc32(columns[there].astype(np.int64).tobytes(), seed))
-
-
-def log_loss_score(
-    matrix: Array, classes: Array, n_classes: int, weights: Array | None, hashes: Array
-) -> tuple[float, float]:
-    """Give the penalty of the least log loss on held-out rows, and that loss.
-
-    Which rows are held out, a quarter of them, is said by their hashes. Penalties fall by factors of ten, each fit
-    beginning where the last ended, until the loss rises; then the half steps beside the best are tried.
+    A multilinear hash: the bits of the values, each times a random odd number of its column, summed modulo 2^64, of
+    which the upper half counts. Zeros add nothing, so sparse and dense rows, float32 and float64, are the same.
     """
-    is_held = hashes < _HELD_OUT * 2.0**32
-    everything = np.arange(len(matrix))
-    both = bool(is_held.any() and not is_held.all())
-    held, kept = (np.flatnonzero(is_held), np.flatnonzero(~is_held)) if both else (everything, everything)
-    path = _Path(matrix, classes, n_classes, weights, kept, held)
-    # Weights that are less than 1 on average are taken for another unit, greater ones for repetitions.
-    unit = 1.0 if weights is None else min(1.0, float(weights.mean()))
-    exponent, start = 1.0, path.loss(unit * 10.0)
-    while exponent > SMALLEST_EXPONENT and path.loss(unit * 10.0 ** (exponent - 1.0)) < start:
-        exponent -= 1.0
-        start = path.loss(unit * 10.0**exponent)
-    for half in (exponent + 0.5, exponent - 0.5):
-        path.loss(unit * 10.0**half)
-    alpha = min(path.losses, key=lambda a: path.losses[a])
-    return alpha, path.losses[alpha]
+    factors = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
+        1
+    )
+    if hasattr(X, "indptr"):
+        ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_bits(X.data) * factors[X.indices])])
+        return ((ends[X.indptr[1:]] - ends[X.indptr[:-1]]) >> np.uint64(32)).astype(np.uint32)
+    hashes = np.empty(X.shape[0], dtype=np.uint32)
+    for rows in gen_batches(X.shape[0], max(1, (1 << 20) // X.shape[1])):
+        hashes[rows] = (_bits(X[rows]) * factors).sum(axis=1, dtype=np.uint64) >> np.uint64(32)
+    return hashes
 
 
-class _Path:
-    """Fits with falling penalties on some rows, and their losses on others."""
+def _bits(values: Array) -> NDArray[np.uint64]:
+    """Give the bits of numbers in float64, of which -0 and 0 are the same; mixed, so that all of them count."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(29))
 
-    def __init__(
-        self, matrix: Array, classes: Array, n_classes: int, weights: Array | None, kept: Array, held: Array
-    ) -> None:
-        self.design = Design.of(np.ascontiguousarray(matrix[kept]))
-        self.held, self.held_classes = matrix[held], classes[held]
-        self.held_weights = np.ones(len(held)) if weights is None else weights[held]
-        weights = None if weights is None else weights[kept]
-        self.gram = Gram(matrix.shape[1], 1, precise=False)
-        self.gram.update(matrix[kept], np.zeros((len(kept), 1)), weights)
-        self.problem = Softmax(self.design, classes[kept], n_classes, 1.0, weights, self.gram.feature_mean)
-        self.losses: dict[float, float] = {}
+
+class LogLossPath:
+    """Fits with several penalties on some rows, and their log losses on others.
+
+    Which rows are held out, a quarter of them, is said by their hashes. Penalties are powers of ten; each fit begins
+    where the last ended.
+    """
+
+    def __init__(self, matrix: Array, codes: Array, n_classes: int, weights: Array | None, hashes: Array) -> None:
+        kept, held = _kept_and_held(hashes)
+        self._held, self._held_codes = matrix[held], codes[held]
+        self._held_weights = rows_of(weights, held)
+        weights_of_kept = rows_of(weights, kept)
+        # Weights that are less than 1 on average are taken for another unit, greater ones for repetitions.
+        self._unit = 1.0 if weights is None else min(1.0, float(weights.mean()))
+        matrix = np.ascontiguousarray(matrix[kept])
+        self._gram = Gram(matrix.shape[1], 1, precise=False)
+        self._gram.update(matrix, np.zeros((len(kept), 1)), weights_of_kept)
+        mean = self._gram.feature_mean
+        self._problem = Softmax(Design.of(matrix), codes[kept], n_classes, 1.0, weights_of_kept, mean)
+        self._losses: dict[float, float] = {}
         self._last: tuple[Array, Array] | None = None
 
-    def loss(self, alpha: float) -> float:
-        if alpha not in self.losses:
-            self.problem.alpha = alpha
-            preconditioner = gram_preconditioner(self.gram, self.problem.curvature, alpha)
-            value = minimise_softmax(self.problem, preconditioner, start=self._last, tolerance=1e-2, max_iter=30).value
-            self._last = value[:-1], value[-1]
-            losses, _ = log_losses(self.held @ value[:-1] + value[-1], self.held_classes)
-            self.losses[alpha] = float(np.average(losses, weights=self.held_weights))
-        return self.losses[alpha]
+    def walk(self, exponent: float) -> float:
+        """Walk downhill from a penalty in factors of ten, first to smaller ones; give the exponent of the best."""
+        exponent = min(max(exponent, _SMALLEST), _LARGEST)
+        for step in (-1.0, 1.0):
+            while _SMALLEST <= exponent + step <= _LARGEST and self._loss(exponent + step) < self._loss(exponent):
+                exponent += step
+        return exponent
+
+    def refine(self, exponent: float) -> float:
+        """Look at half a step to both sides of a penalty; give the exponent of the best."""
+        return min((exponent + 0.5, exponent, exponent - 0.5), key=self._loss)
+
+    def alpha(self, exponent: float) -> float:
+        """Give the penalty of an exponent."""
+        return float(self._unit * 10.0**exponent)
+
+    def best(self) -> tuple[float, float]:
+        """Give the best penalty so far, and its loss."""
+        exponent = min(self._losses, key=lambda e: self._losses[e])
+        return self.alpha(exponent), self._losses[exponent]
+
+    def _loss(self, exponent: float) -> float:
+        if exponent not in self._losses:
+            self._problem.alpha = self.alpha(exponent)
+            preconditioner = gram_preconditioner(self._gram, self._problem.curvature, self._problem.alpha)
+            found = minimise_softmax(self._problem, preconditioner, start=self._last, tolerance=1e-2, max_iter=30)
+            self._last = found.value[:-1], found.value[-1]
+            losses, _ = log_losses(self._held @ found.value[:-1] + found.value[-1], self._held_codes)
+            self._losses[exponent] = float(np.average(losses, weights=self._held_weights))
+        return self._losses[exponent]
+
+
+def _kept_and_held(hashes: Array) -> tuple[Array, Array]:
+    """Split rows by their hashes; rows that cannot be split are on both sides."""
+    held = hashes < _HELD_OUT * 2.0**32
+    if held.all() or not held.any():
+        return np.arange(len(hashes)), np.arange(len(hashes))
+    return np.flatnonzero(~held), np.flatnonzero(held)

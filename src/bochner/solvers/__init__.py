@@ -1,7 +1,7 @@
 """Solvers of penalised linear models on rows that come in blocks; they know nothing of kernels or estimators."""
 
 from .base import Design, Solution, ignore_progress, rows_of
-from .conjugate_gradient import conjugate_gradient, moments, ridge_by_conjugate_gradient
+from .conjugate_gradient import centred_normal, conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
@@ -15,6 +15,7 @@ __all__ = [
     "RowSample",
     "Softmax",
     "Solution",
+    "centred_normal",
     "choose_alpha",
     "conjugate_gradient",
     "curvature_weights",

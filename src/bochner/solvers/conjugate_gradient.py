@@ -107,6 +107,7 @@ def ridge_by_conjugate_gradient(
     alpha: float,
     precondition: Map,
     *,
+    start: Floats | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 200,
     progress: Progress = ignore_progress,
@@ -116,4 +117,6 @@ def ridge_by_conjugate_gradient(
     ``mean`` and ``cross`` are the `moments` of the design.
     """
     normal = centred_normal(design, weights, mean)
-    return conjugate_gradient(lambda V: normal(V) + alpha * V, cross, precondition, None, tolerance, max_iter, progress)
+    return conjugate_gradient(
+        lambda V: normal(V) + alpha * V, cross, precondition, start, tolerance, max_iter, progress
+    )

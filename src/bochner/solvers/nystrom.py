@@ -17,8 +17,8 @@ from .gram import Gram
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: What is added to sums that are only good to float32, relative to their trace.
-_JITTER = 1e-8
+#: What is added to sums that are only good to float32, or to float64, relative to their trace.
+_JITTER, _PRECISE_JITTER = 1e-8, 1e-13
 #: Numbers of a block of rows whose products with other blocks are taken: 256 MB of float32.
 _NUMBERS_OF_BLOCK = 1 << 26
 #: Of the energy that rows leave to be explained by each other, the multiple that damps a sample: see `RowSample`.
@@ -64,18 +64,23 @@ def _triangular(lower: Array, V: Floats, transposed: bool = False) -> Floats:
 
 
 def gram_preconditioner(gram: Gram, scale: float, alpha: float) -> Cholesky:
-    """Precondition by ``scale`` times the sums of some rows; in float32, where a penalty or a jitter allows it."""
-    jitter = _JITTER * scale * gram.weight
+    """Precondition by ``scale`` times the sums of some rows, with as much of a jitter as their precision asks for.
+
+    The factor is in float32, or in float64 if the sums are precise.
+    """
+    jitter = (_PRECISE_JITTER if gram.precise else _JITTER) * scale * gram.weight
+    dtype = np.float64 if gram.precise else np.float32
     while True:
-        lower = _factor(gram.products(max(alpha, jitter), scale).astype(np.float32))
+        lower = _factor(gram.products(max(alpha, jitter), scale).astype(dtype, copy=False))
         if lower is not None:
             return Cholesky(lower)
         jitter *= 10.0
 
 
 def _factor(matrix: Array) -> Array | None:
-    """Give the Cholesky factor of a float32 matrix, which is overwritten; none if it is not positive definite."""
-    lower, info = lapack.spotrf(matrix, lower=1, overwrite_a=1, clean=0)
+    """Give the Cholesky factor of a matrix, which is overwritten; none if it is not positive definite."""
+    potrf = lapack.spotrf if matrix.dtype == np.float32 else lapack.dpotrf
+    lower, info = potrf(matrix, lower=1, overwrite_a=1, clean=0)
     return lower if info == 0 else None
 
 

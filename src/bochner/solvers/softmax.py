@@ -11,6 +11,7 @@ a number, so that in u all directions are alike and some ten iterations do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
 from .base import Design, Progress, Solution, ignore_progress, part_done
+from .conjugate_gradient import conjugate_gradient
 from .nystrom import Preconditioner
 
 Array = NDArray[Any]
@@ -104,6 +106,25 @@ class Softmax:
         value = float(loss) + 0.5 * self.alpha * float(np.square(coefficients).sum())
         return Evaluation(value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums)
 
+    def hessian_at(self, coefficients: Floats, intercept: Floats) -> Callable[[Floats], Floats]:
+        """Give the map by the Hessian at a point, on (p + 1, k) matrices with the intercept as last row."""
+        dtype, mean = self.design.dtype, self.row_mean
+        single, shift = coefficients.astype(dtype), intercept - mean @ coefficients
+
+        def apply(V: Floats) -> Floats:
+            moved, shift_of_moved = V[:-1].astype(dtype), V[-1] - mean @ V[:-1]
+
+            def contribution(rows: slice, block: Array) -> tuple[Array, Floats]:
+                changes = curvature_times(block @ single + shift, block @ moved + shift_of_moved)
+                if self.weights is not None:
+                    changes *= self.weights[rows, None]
+                return block.T @ changes.astype(dtype), changes.sum(axis=0)
+
+            products, sums = self.design.total(contribution)
+            return np.vstack([products - np.outer(mean, sums) + self.alpha * V[:-1], sums])
+
+        return apply
+
     @property
     def row_mean(self) -> Floats:
         """What is subtracted from the rows."""
@@ -147,6 +168,7 @@ def minimise_softmax(
         zero = np.zeros(origin[0].size + origin[1].size)
         with suppress(_Stalled):
             minimize(run, zero, jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
+        run.polish(max_iter)
     coefficients, intercept = run.best
     value, residual = np.vstack([coefficients, intercept - mean @ coefficients]), run.norm / first
     reached = f"The relative gradient norm is {residual:.1e} after {run.n_iter} iterations"
@@ -190,6 +212,27 @@ class _Run:
         at = self._evaluation(flat)
         return at.value, np.vstack([self.preconditioner.root_transposed(at.slope), self.scale * at.sums]).ravel()
 
+    def polish(self, max_iter: int) -> None:
+        """Take Newton steps, which need no values of the objective, where rounding hides its further fall."""
+        at, shape = self.problem.evaluate(*self.best), (-1, self.problem.n_scores)
+
+        def precondition(flat: Floats) -> Floats:
+            V = flat.reshape(shape)
+            return np.vstack([self.preconditioner.solve(V[:-1]), self.scale**2 * V[-1:]]).reshape(-1, 1)
+
+        def apply(flat: Floats) -> Floats:
+            return hessian(flat.reshape(shape)).reshape(-1, 1)
+
+        while self.norm > self.goal and self.n_iter < max_iter:
+            hessian = self.problem.hessian_at(*self.best)
+            slope = np.vstack([at.slope, at.sums]).reshape(-1, 1)
+            step = conjugate_gradient(apply, slope, precondition, tolerance=1e-3).value.reshape(shape)
+            point = self.best[0] - step[:-1], self.best[1] - step[-1]
+            at, self.n_iter = self.problem.evaluate(*point), self.n_iter + 1
+            if not at.norm < 0.5 * self.norm:
+                return
+            self.best, self.norm = point, at.norm
+
     def after_iteration(self, flat: Floats) -> None:
         self.n_iter, self._tries = self.n_iter + 1, 0
         # The last evaluation of a line search is nearly always the accepted one.
@@ -199,6 +242,15 @@ class _Run:
         self.progress("Softmax", part_done(self._first, min(norm, self._first), self.goal))
         if norm <= self.goal:
             raise StopIteration
+
+
+def curvature_times(scores: Floats, V: Floats) -> Floats:
+    """Multiply changes of the scores, row by row, by the second derivatives of the loss at these scores."""
+    if scores.shape[1] == 1:
+        p = expit(scores)
+        return p * (1.0 - p) * V
+    p = np.exp(log_softmax(scores, axis=1))
+    return p * (V - (p * V).sum(axis=1, keepdims=True))
 
 
 def curvature_weights(scores: Floats) -> Floats:
