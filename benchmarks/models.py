@@ -19,79 +19,19 @@ Parts, chosen by --parts (all by default):
 - automatic: the cost of choosing alpha and length scale, as a multiple of the fit with what was chosen.
 """
 
-import json
 import math
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, arguments, optional, progress, read
+from fits import Result, answer, in_process, load, measured, standardised, unit_norm
+from harness import Report, Target, arguments, optional, read
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 
 from bochner import Laplacian, Matern, RandomFeatureClassifier, RandomFeatureRegressor
 from bochner.diagnostics import expected_calibration_error
-
-Result = dict[str, Any]
-FOLDER = Path(os.environ.get("BOCHNER_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-
-# Data
-
-
-def load(name: str) -> tuple[np.ndarray, ...]:
-    """Training and test part of a data set, inputs in single precision."""
-    with np.load(FOLDER / f"{name}.npz") as z:
-        return z["X_train"].astype(np.float32), z["y_train"], z["X_test"].astype(np.float32), z["y_test"]
-
-
-def standardised(name: str) -> tuple[np.ndarray, ...]:
-    """Columns of mean zero and variance one."""
-    X, y, Xt, yt = load(name)
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    return (X - mean) / scale, y, (Xt - mean) / scale, yt
-
-
-def unit_norm(name: str, centre: bool = False, shuffled: bool = False) -> tuple[np.ndarray, ...]:
-    """Rows of norm one, after subtracting the mean if the paper does."""
-    X, y, Xt, yt = split_anew(name) if shuffled else load(name)
-    mean = X.mean(axis=0) if centre else np.float32(0.0)
-    X, Xt = X - mean, Xt - mean
-    return X / np.linalg.norm(X, axis=1)[:, None], y, Xt / np.linalg.norm(Xt, axis=1)[:, None], yt
-
-
-def split_anew(name: str) -> tuple[np.ndarray, ...]:
-    """Four fifths for training, a fifth for testing: of all rows of letter, of the training rows of ijcnn1."""
-    X, y, Xt, yt = load(name)
-    if name == "letter":
-        X, y = np.vstack([X, Xt]), np.concatenate([y, yt])
-    order, n_test = np.random.default_rng(0).permutation(len(X)), round(0.2 * len(X))
-    test, train = order[:n_test], order[n_test:]
-    return X[train], y[train], X[test], y[test]
-
-
-# Measuring
-
-
-def resident(field: str) -> int:
-    """A field of the process's memory, in bytes."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(1024 * int(line.split()[1]) for line in status if line.startswith(field))
-
-
-def measured(call: Callable[[], Any]) -> tuple[Any, Result]:
-    """Result, seconds and peak memory above the data, in MB."""
-    with open("/proc/self/clear_refs", "w", encoding="ascii") as control:
-        control.write("5")
-    before, start = resident("VmRSS"), time.perf_counter()
-    result = call()
-    seconds = time.perf_counter() - start
-    return result, {"seconds": seconds, "MB": (resident("VmHWM") - before) / 1e6}
 
 
 def fitted(model: Any, data: tuple[np.ndarray, ...]) -> Result:
@@ -244,30 +184,8 @@ def automatic(task: str) -> Result:
     return result | {"known": again["seconds"], "score": float(chosen.score(Xt, yt))}
 
 
-def in_process(call: str, *given: Any, longest: float | None = None) -> Result | None:
-    """Run a function of this file in a new process; None where it cannot run."""
-    progress(f"{call} {' '.join(map(str, given))}")
-    command = [sys.executable, __file__, "--call", json.dumps([call, *given])]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=longest or LONGEST_SECONDS)
-    except subprocess.TimeoutExpired as expired:
-        progress(f"{call}: given up after {expired.timeout:.0f} s")
-        return None
-    if done.returncode:
-        progress(done.stderr[-2000:])
-        return None
-    result = json.loads(done.stdout.splitlines()[-1])
-    progress(
-        ", ".join(
-            f"{key} {value:.5g}" if isinstance(value, float) else f"{key} {value}" for key, value in result.items()
-        )
-    )
-    return result
-
-
 # The report
 
-LONGEST_SECONDS = 1500.0
 FIGURES = ("seconds", "MB", "score")
 
 
@@ -419,8 +337,7 @@ def main() -> None:
     parser.add_argument("--call", help="run one function and print its result (for the benchmark's own processes)")
     options = read(parser)
     if options.call:
-        name, *given = json.loads(options.call)
-        print(json.dumps(globals()[name](*given)))
+        answer(options.call, globals())
         return
     suffix = "" if options.parts == list(PARTS) else "-" + "-".join(options.parts)
     report = Report(f"models{suffix}", "Models on random features", options)

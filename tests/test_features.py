@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import naive
 import numpy as np
@@ -601,6 +602,25 @@ def test_a_single_component_is_one_cosine_with_a_random_phase(directions):
     assert np.square(combination).sum() == pytest.approx(2)
     steps = [(features.transform(X + h * e) - features.transform(X - h * e))[:, 0] / (2 * h) for e in np.eye(3)]
     assert features.gradient(X, np.ones(1)) == pytest.approx(np.stack(steps, axis=1), abs=1e-7)
+
+
+@pytest.mark.parametrize("directions", ["orthogonal", "hadamard"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_writer_writes_any_rows_in_any_thread(directions, dtype):
+    X = points(500, 20).astype(dtype)
+    features = fitted(Laplacian(2.0), 64, X, directions=directions)
+    write = features.writer(X)
+    expected = features.transform(X)
+    for one in (write, pickle.loads(pickle.dumps(write))):
+        out = np.full((500, 64), np.nan, dtype=dtype)
+        with ThreadPoolExecutor(4) as pool:
+            list(
+                pool.map(
+                    lambda start, one=one, out=out: one(slice(start, start + 50), out[start : start + 50]),
+                    range(0, 500, 50),
+                )
+            )
+        assert out == pytest.approx(expected, abs=2e-4 if dtype == np.float32 else 1e-13)
 
 
 # --- in company ------------------------------------------------------------------------------------------------------

@@ -14,13 +14,15 @@ from .kernels import (
     RationalQuadratic,
     SeparableKernel,
 )
-from .models import RandomFeatureClassifier, RandomFeatureRegressor
+from .models import KernelClassifier, KernelRegressor, RandomFeatureClassifier, RandomFeatureRegressor
 
 __version__ = version("bochner")
 
 __all__ = [
     "ExponentialPower",
     "Gaussian",
+    "KernelClassifier",
+    "KernelRegressor",
     "L1Laplacian",
     "Laplacian",
     "Matern",

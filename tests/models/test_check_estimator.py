@@ -8,13 +8,16 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor
+from bochner import KernelClassifier, KernelRegressor, RandomFeatureClassifier, RandomFeatureRegressor
 
 ESTIMATORS = [
     RandomFeatureRegressor(n_components=64),
     RandomFeatureRegressor(n_components=64, solver="conjugate_gradient"),
     RandomFeatureClassifier(n_components=64),
     RandomFeatureClassifier(n_components=64, loss="squared_error"),
+    KernelRegressor(),
+    KernelClassifier(),
+    KernelClassifier(loss="log_loss"),
 ]
 
 

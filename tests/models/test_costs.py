@@ -7,7 +7,7 @@ import pytest
 from sklearn import config_context
 
 from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor
-from bochner.models import base, costs
+from bochner.models import costs, random_feature
 
 PLENTY = 2.0**40
 
@@ -95,7 +95,7 @@ TOO_LARGE = r"^RandomFeature\w+ with n_components=1024 needs about .* GiB .* are
 
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch):
-    monkeypatch.setattr(base, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
     assert not hasattr(model, "features_")
@@ -104,15 +104,15 @@ def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_features_are_drawn(model, monkeypatch):
     """The frequencies of an absurd width are themselves more than there is."""
-    monkeypatch.setattr(base, "_available_memory", lambda: 1e6)
-    monkeypatch.setattr(base.RandomFeatures, "fit", lambda *_: pytest.fail("the features were drawn"))
+    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(random_feature.RandomFeatures, "fit", lambda *_: pytest.fail("the features were drawn"))
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
 
 
 def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
     """Blocks would do, but the Gram matrix that was asked for does not fit."""
-    monkeypatch.setattr(base, "_available_memory", lambda: 24e6)
+    monkeypatch.setattr(random_feature, "_available_memory", lambda: 24e6)
     model = RandomFeatureRegressor(Laplacian(), 1024, alpha=1.0, solver="gram")
     assert problem(100, 1024, item_size=8).gram_memory > 24e6 > problem(100, 1024, item_size=8).blocks_memory
     with pytest.raises(MemoryError, match=r"n_components=1024"):
@@ -121,11 +121,11 @@ def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
 
 @pytest.mark.parametrize("name", ["regressor", "log loss", "squared error"])
 def test_a_stream_beyond_the_memory_is_told_too(name, monkeypatch):
-    monkeypatch.setattr(base, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
     model, classes = ESTIMATORS[name], {} if name == "regressor" else {"classes": [False, True]}
     with pytest.raises(MemoryError, match=r"n_components=1024"):
         model.partial_fit(X[:100], Y[:100] > 0, **classes)
 
 
 def test_the_available_memory_is_a_number_of_bytes():
-    assert base._available_memory() > 1e6
+    assert random_feature._available_memory() > 1e6

@@ -226,3 +226,28 @@ def test_the_number_of_passes_is_near_that_of_iterations():
     features, classes, weights = rows(3)
     solution, problem = solved(features, classes, 0.1, weights)
     assert problem.n_passes <= 1.5 * solution.n_iter + 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_hessian_is_the_derivative_of_the_gradient(n_classes, weighted):
+    features, classes, weights = rows(n_classes)
+    problem = Softmax(Design.of(features, 37), classes, n_classes, 0.7, weights if weighted else None, features.mean(0))
+    rng, k, h = np.random.default_rng(1), problem.n_scores, 1e-5
+    point = rng.normal(size=(9, k))
+    direction = rng.normal(size=(9, k))
+
+    def gradient(value):
+        at = problem.evaluate(value[:-1], value[-1])
+        return np.vstack([at.slope, at.sums])
+
+    expected = (gradient(point + h * direction) - gradient(point - h * direction)) / (2.0 * h)
+    found = problem.hessian_at(point[:-1], point[-1])(direction)
+    assert abs(found - expected).max() < 1e-6 * abs(expected).max()
+
+
+def test_newton_steps_go_where_values_of_the_objective_cannot_lead():
+    features, classes, _ = rows(4, n=300)
+    solution, _ = solved(features, classes, 1e-3, tolerance=1e-13)
+    assert solution.converged
+    assert solution.residual <= 1e-13

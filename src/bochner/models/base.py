@@ -1,65 +1,39 @@
-"""What the two estimators on random features share: parameters, data, features, tuning and prediction."""
+"""What all kernel machines share: parameters and their checks, the choice of the kernel, and what was fitted."""
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer, is_number
-from ..features import RandomFeatures
+from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_number
 from ..kernels import BY_NAME, Kernel
 from ..progress import ProgressBar
-from ..solvers import Design, FoldedGram, ignore_progress, rows_of
-from . import costs, tuning
-from .linear import Effort, LinearModel, Sample, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+from ..solvers import ignore_progress
+from . import tuning
 from .trials import Trial
 
 Array = NDArray[Any]
 
-_ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
 
+class KernelMachine(BaseEstimator, ABC):
+    """Common part of the estimators: those on random features and the exact ones.
 
-class RandomFeatureModel(BaseEstimator):
-    """Common part of the estimators."""
+    A subclass stores the parameters ``kernel``, ``alpha``, ``solver``, ``tol``, ``max_iter``, ``verbose`` and
+    ``random_state``, and gives the fitted model with its penalty, solver and solution.
+    """
 
-    _model: LinearModel | None
-    _stream_alpha: float | None
-    _sums: Any  # FoldedGram, or None after `fit`
+    #: What `check_array` is told about X.
+    allowed: ClassVar[dict[str, Any]]
 
     # --- parameters ---------------------------------------------------------------------------------------------
-
-    def __init__(
-        self,
-        kernel: str | Kernel = "laplacian",
-        n_components: int = 2048,
-        *,
-        alpha: float | str = "auto",
-        directions: str = "auto",
-        sampling: str = "stratified",
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.alpha = alpha
-        self.directions = directions
-        self.sampling = sampling
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _validate_parameters(self) -> np.random.Generator:
         chosen = isinstance(self.alpha, str) and self.alpha == "auto"
@@ -72,8 +46,9 @@ class RandomFeatureModel(BaseEstimator):
             raise invalid(self, "verbose", "True or False", self.verbose)
         return as_generator(self, self.random_state)
 
+    @abstractmethod
     def _solvers(self) -> list[str]:
-        return ["auto", "gram", "conjugate_gradient"]
+        """Name the solvers that may be asked for."""
 
     @property
     def _given_alpha(self) -> float | None:
@@ -82,18 +57,13 @@ class RandomFeatureModel(BaseEstimator):
     def _progress(self) -> Any:
         return ProgressBar() if self.verbose else nullcontext(ignore_progress)
 
-    def _effort(self, progress: Any) -> Effort:
-        return Effort(self.tol, self.max_iter, progress)
-
     # --- data ---------------------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Check X and leave the estimator as it is: a fit that fails changes nothing."""
         if reset:
-            return check_array(X, estimator=self, **_ALLOWED)
-        return validate_data(self, X, reset=False, **_ALLOWED)
-
-    # --- features -----------------------------------------------------------------------------------------------
+            return check_array(X, estimator=self, **self.allowed)
+        return validate_data(self, X, reset=False, **self.allowed)
 
     def _kernel(self) -> Any:
         """Turn the kernel's name into a kernel with a length scale that is to be tuned."""
@@ -101,112 +71,30 @@ class RandomFeatureModel(BaseEstimator):
             return BY_NAME[self.kernel](length_scale="auto")
         return self.kernel
 
-    def _map(self, kernel: Any, n_components: int, random_state: Any) -> RandomFeatures:
-        return RandomFeatures(
-            kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
-        )
+    def _chosen_kernel(self, trial: Trial) -> Any:
+        """Give the kernel with a length scale, chosen by trials if that was left to us.
 
-    def _trial_map(self, kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
-        """Make the features of a trial on some of the rows."""
-        return self._map(kernel, tuning.trial_width(self.n_components, n_rows, n_trial), seed)
-
-    def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
-        """Draw the features, after the length scale was chosen if that was left to us."""
+        What is no kernel at all is left for others to complain about.
+        """
         kernel = self._kernel()
-        if isinstance(kernel, Kernel):
-            kernel.validate()
-            if isinstance(kernel.length_scale, str):
-                wanted = kernel.length_scale
-                kernel = kernel.replace(length_scale="median").resolve(trial.distinct_rows())
-                if wanted == "auto":
-                    kernel = tuning.search_length_scale(kernel, trial.score)
-        return self._map(kernel, self.n_components, rng).fit(X)
+        if not isinstance(kernel, Kernel):
+            return kernel
+        kernel.validate()
+        if not isinstance(kernel.length_scale, str):
+            return kernel
+        wanted = kernel.length_scale
+        kernel = kernel.replace(length_scale="median").resolve(trial.distinct_rows())
+        return tuning.search_length_scale(kernel, trial.score) if wanted == "auto" else kernel
 
-    def _design(self, features: RandomFeatures, X: Any) -> Design:
-        return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
+    # --- what was fitted ----------------------------------------------------------------------------------------
 
-    def _some(
-        self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
-    ) -> Sample:
-        """Give some random rows, with their weights, that precondition an iteration."""
-        if problem.rows_for_preconditioner < X.shape[0]:
-            rows = np.sort(rng.choice(X.shape[0], problem.rows_for_preconditioner, replace=False))
-            if weights is None or weights[rows].any():
-                X, weights = X[rows], rows_of(weights, rows)
-        design = self._design(features, X)
-        return Sample(design, weights, design.n_bytes <= problem.memory)
+    def _accept(self, X: Any, **state: Any) -> None:
+        """Take over what was fitted; until here nothing of the estimator has changed."""
+        validate_data(self, X, reset=True, skip_check_array=True)
+        for name, value in state.items():
+            setattr(self, name, value)
 
-    def _problem(self, X: Any, n_outputs: int) -> costs.Problem:
-        memory = get_config()["working_memory"] * 2.0**20
-        return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, memory)
-
-    def _check_size(self, X: Any, n_outputs: int) -> None:
-        """Raise if the fit cannot find its memory; whoever wrote a width that is no number is told so later."""
-        if is_integer(self.n_components):
-            ridge = self.solver in ("gram", "conjugate_gradient")
-            self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
-
-    def _check_memory(self, problem: costs.Problem, solver: str) -> None:
-        """Raise, before any work, if the solver would not find the memory that it cannot do without."""
-        available = _available_memory()
-        needed = problem.gram_memory if solver == "gram" else problem.blocks_memory
-        if needed > available:
-            raise MemoryError(
-                f"{type(self).__name__} with n_components={self.n_components} needs about {needed / 2**30:.1f} GiB "
-                f"(solver '{solver}'), and {available / 2**30:.1f} GiB are there. Use fewer components, "
-                "or solver='conjugate_gradient' if it is not that already."
-            )
-
-    # --- ridge --------------------------------------------------------------------------------------------------
-
-    def _fit_ridge(
-        self,
-        features: RandomFeatures,
-        X: Any,
-        targets: Array,
-        weights: Array | None,
-        trial: Trial,
-        rng: np.random.Generator,
-        progress: Any,
-    ) -> LinearModel:
-        design, alpha = self._design(features, X), self._given_alpha
-        problem = self._problem(X, targets.shape[1])
-        solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
-        if solver == "gram":
-            hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
-            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(progress))
-        else:
-            if alpha is None:
-                weight = float(X.shape[0] if weights is None else weights.sum())
-                alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight)
-                hashes = tuning.hashes_of_rows(X, 0)
-            else:
-                alphas, hashes = [alpha], None
-            some = self._some(features, X, weights, problem, rng)
-            model = ridge_by_iteration(design, some, targets, weights, alphas, hashes, self._effort(progress))
-        self._warn(model)
-        return model
-
-    # --- streams ------------------------------------------------------------------------------------------------
-
-    def _empty_sums(self, X: Any, n_targets: int) -> FoldedGram:
-        self._check_memory(self._problem(X, n_targets), "gram")
-        return empty_sums(self.n_components, n_targets, 0, self._given_alpha is None)
-
-    def _parts(self, sums: FoldedGram, X: Any) -> Array:
-        if len(sums.parts) == 1:
-            return np.zeros(X.shape[0], dtype=int)
-        return tuning.parts_of_rows(tuning.hashes_of_rows(X, 0), len(sums.parts))
-
-    def _add(self, sums: FoldedGram, features: RandomFeatures, X: Any, targets: Array, weights: Array | None) -> None:
-        parts = self._parts(sums, X)
-        for rows, block in self._design(features, X):
-            sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
-
-    def _solve_stream(self) -> LinearModel:
-        return ridge_from_sums(self._sums, self._stream_alpha)
-
-    def _warn(self, model: LinearModel) -> None:
+    def _warn(self, model: Any) -> None:
         if not model.solution.converged:
             warnings.warn(
                 f"{type(self).__name__} has not converged. {model.solution.message} Use a larger alpha, more "
@@ -215,32 +103,9 @@ class RandomFeatureModel(BaseEstimator):
                 stacklevel=4,
             )
 
-    # --- what was fitted ----------------------------------------------------------------------------------------
-
-    def _accept(self, X: Any, features: RandomFeatures, **state: Any) -> None:
-        """Take over what was fitted; until here nothing of the estimator has changed."""
-        validate_data(self, X, reset=True, skip_check_array=True)
-        self.features_ = features
-        for name, value in state.items():
-            setattr(self, name, value)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "features_" in vars(self)
-
-    def _fitted(self) -> LinearModel:
-        """Give the fitted model; after `partial_fit` it is solved for when it is first needed."""
-        if "_model" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        if self._model is None:
-            self._model = self._solve_stream()
-        return self._model
-
-    @property
-    def kernel_(self) -> Kernel:
-        """The kernel, with the length scale that was used."""
-        if "features_" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return self.features_.kernel_
+    @abstractmethod
+    def _fitted(self) -> Any:
+        """Give the fitted model."""
 
     @property
     def alpha_(self) -> float:
@@ -262,52 +127,21 @@ class RandomFeatureModel(BaseEstimator):
         """Iterations of the solver; at least 1."""
         return max(1, self._fitted().solution.n_iter)
 
-    def _scores(self, X: Any) -> Array:
-        """Compute the (n, k) values of the fitted linear model."""
-        check_is_fitted(self)
-        return self._values(self.features_, self._fitted(), self._checked(X, reset=False))
-
-    def _values(self, features: RandomFeatures, model: LinearModel, X: Any) -> Array:
-        """Compute the (n, k) values of a linear model, block by block."""
-        design = self._design(features, X)
-        coefficients, intercept = model.coefficients.astype(design.dtype), model.intercept.astype(design.dtype)
-        out = np.empty((X.shape[0], len(intercept)), dtype=design.dtype)
-        for rows, block in design:
-            out[rows] = block @ coefficients + intercept
-        return out
-
     def summary(self) -> str:
         """Say what was fitted and chosen, in a few lines."""
         check_is_fitted(self)
         model = self._fitted()
         lines = [
-            f"{type(self).__name__} on {len(model.coefficients)} features of {self.n_features_in_} columns",
-            f"  kernel      {self.kernel_}",
-            f"  directions  {self.features_.directions_}, sampling {self.sampling}",
+            *self._first_lines(),
             f"  alpha       {model.alpha:.4g}{' (chosen)' if self._given_alpha is None else ''}",
             f"  solver      {model.solver}: {model.solution.message}",
+            *self._further_lines(),
         ]
-        return "\n".join(lines + self._further_lines())
+        return "\n".join(lines)
+
+    @abstractmethod
+    def _first_lines(self) -> list[str]:
+        """Say what the machine is made of."""
 
     def _further_lines(self) -> list[str]:
         return []
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _precision(X: Any) -> np.dtype[Any]:
-    """Give the precision that data are computed in."""
-    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-
-
-def _available_memory() -> float:
-    """Bytes of memory that are free, as far as the system tells; infinity where it does not."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-        return float(found[0]) * 1024.0
-    except (OSError, IndexError):
-        return np.inf

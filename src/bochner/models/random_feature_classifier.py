@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 
 from .._validation import check_choice, invalid
 from ..kernels import Kernel
 from ..solvers import FoldedGram, curvature_weights, log_losses, rows_of
 from . import labels, temperature
-from .base import RandomFeatureModel
+from .classification import Classification
 from .inputs import with_weight
 from .linear import LinearModel, ridge_from_sums, softmax_model
+from .random_feature import RandomFeatureModel
 from .trials import LogLossTrial, SquaredErrorTrial, Trial
 
 Array = NDArray[Any]
@@ -24,7 +23,7 @@ Array = NDArray[Any]
 _STEPS_PER_BLOCK, _LEAST_CURVATURE = 4, 0.02
 
 
-class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
+class RandomFeatureClassifier(Classification, RandomFeatureModel):
     """Logistic (softmax) regression, or ridge regression on indicators, on random features.
 
     Minimises the sum of the log losses plus ``alpha / 2 |T|^2``, or ``|Phi T + b - Y|^2 + alpha |T|^2`` with one column
@@ -145,7 +144,7 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
             divisor = temperature.best_temperature(scores, codes[held], rows_of(weights, held))
         by_softmax = self.loss == "log_loss" or held is not None
         state = {"classes_": classes, "temperature_": divisor, "_by_softmax": by_softmax}
-        self._accept(given, features, _model=model, _sums=None, **state)
+        self._accept(given, features_=features, _model=model, _sums=None, **state)
         return self
 
     def _trial(self, X: Any, codes: Array, n_classes: int, weights: Array | None, rng: np.random.Generator) -> Trial:
@@ -220,7 +219,9 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
         else:
             sums, model = self._newton_steps(features, sums, model, X, codes, weights)
         if first:
-            self._accept(given, features, classes_=declared, temperature_=1.0, _by_softmax=self.loss == "log_loss")
+            self._accept(
+                given, features_=features, classes_=declared, temperature_=1.0, _by_softmax=self.loss == "log_loss"
+            )
         self._model, self._sums, self._stream_alpha = model, sums, self._given_alpha
         return self
 
@@ -246,73 +247,6 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
                 model = ridge_from_sums(sums, self._given_alpha)
         return sums, model
 
-    # --- prediction ---------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> Array:
-        """Give the scores of the classes, (n, n_classes), or for two classes (n,) with positive ones for the second.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        scores : array
-        """
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Array:
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        labels : array of shape (n,)
-        """
-        scores = self._scores(X)
-        best = (scores[:, 0] > 0.0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X: Any) -> Array:
-        """Predict the probabilities of the classes.
-
-        For "squared_error" without temperature scaling the scores themselves estimate probabilities; they are clipped
-        to [0, 1] and divided by their sum.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        probabilities : array of shape (n, n_classes)
-        """
-        scores = self._scores(X)
-        if not self._by_softmax:
-            return _clipped(scores)
-        logits = scores / np.asarray(self.temperature_, dtype=scores.dtype)
-        if logits.shape[1] == 1:
-            return np.hstack([expit(-logits), expit(logits)])
-        return softmax(logits, axis=1)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Predict the logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        logarithms : array of shape (n, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     @property
     def coef_(self) -> Array:
         """Coefficients of the features, one row for each column of scores."""
@@ -326,11 +260,3 @@ class RandomFeatureClassifier(ClassifierMixin, RandomFeatureModel):
     def _further_lines(self) -> list[str]:
         lines = [f"  classes     {len(self.classes_)}, loss {self.loss}"]
         return [*lines, f"  temperature {self.temperature_:.3g}"] if self.temperature_scaling else lines
-
-
-def _clipped(scores: Array) -> Array:
-    if scores.shape[1] == 1:
-        second = np.clip((1.0 + scores) / 2.0, 0.0, 1.0)
-        return np.hstack([1.0 - second, second])
-    clipped = np.clip(scores, 0.0, 1.0) + np.finfo(scores.dtype).tiny
-    return clipped / clipped.sum(axis=1, keepdims=True)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .base import RandomFeatureModel
 from .inputs import targets_of, weights_of, with_weight
 from .linear import LinearModel, Uncertainty
+from .random_feature import RandomFeatureModel
 from .trials import SquaredErrorTrial
 
 Array = NDArray[Any]
@@ -89,7 +89,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
             trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             model = self._fit_ridge(features, X, targets - mean, weights, trial, for_solver, progress)
-        self._accept(given, features, _model=model.shifted(mean), _sums=None, _flat=flat)
+        self._accept(given, features_=features, _model=model.shifted(mean), _sums=None, _flat=flat)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
@@ -125,7 +125,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
                 )
         self._add(sums, features, X, targets - shift, weights)
         if first:
-            self._accept(given, features, _flat=flat, _shift=shift)
+            self._accept(given, features_=features, _flat=flat, _shift=shift)
         self._model, self._sums, self._stream_alpha = None, sums, self._given_alpha
         return self
 

@@ -25,13 +25,15 @@ from ..solvers import (
 )
 
 Array = NDArray[Any]
-#: Relative gain that a length scale twice as long must bring.
+#: Relative gain that a length scale twice as long as the median distance must bring.
 _WORTH = 0.01
 #: Features of a trial, unless the model is wide.
 TRIAL_FEATURES = 1024
 #: Powers of ten of the penalties of the log loss; separable classes would want none at all.
 _SMALLEST, _LARGEST = -4.0, 3.0
 _HELD_OUT = 0.25
+# Numbers of features up to which exact solutions cost nothing.
+_SMALL = 1 << 14
 FOLDS = 5
 
 
@@ -58,17 +60,18 @@ def trial_width(n_components: int, n_rows: int, n_trial: int) -> int:
 def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
     """Walk downhill from the kernel's length scale in factors of 2, then look at the half steps beside the best.
 
-    A longer scale must be better by a percent: it makes all features alike, and the problem worse conditioned.
+    Scales above the first must be better by a percent: they make all features alike, and the problem worse conditioned.
     """
     start, scores = kernel.length_scale, {}
 
     def at(exponent: float) -> float:
         if exponent not in scores:
-            longer = (1.0 + _WORTH) ** exponent
+            longer = (1.0 + _WORTH) ** max(exponent, 0.0)
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
     best = 0.0
+    at(best)  # first, so that equally good ones do not take its place
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -127,9 +130,14 @@ def hashes_of_rows(X: Any, seed: int) -> Array:
 
 
 def _bits(values: Array) -> NDArray[np.uint64]:
-    """Give the bits of numbers in float64, of which -0 and 0 are the same; mixed, so that all of them count."""
+    """Give the bits of numbers in float64, of which -0 and 0 are the same, well mixed; 0 stays 0.
+
+    The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+    """
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
-    return bits ^ (bits >> np.uint64(29))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return bits
 
 
 class LogLossPath:
@@ -151,6 +159,10 @@ class LogLossPath:
         self._gram.update(matrix, np.zeros((len(kept), 1)), weights_of_kept)
         mean = self._gram.feature_mean
         self._problem = Softmax(Design.of(matrix), codes[kept], n_classes, 1.0, weights_of_kept, mean)
+        # Few rows are solved to the end: where losses are nearly equal, what is left would decide.
+        self._effort: dict[str, Any] = {"tolerance": 1e-2, "max_iter": 30}
+        if matrix.size <= _SMALL:
+            self._effort = {"tolerance": 1e-8, "max_iter": 200}
         self._losses: dict[float, float] = {}
         self._last: tuple[Array, Array] | None = None
 
@@ -179,7 +191,7 @@ class LogLossPath:
         if exponent not in self._losses:
             self._problem.alpha = self.alpha(exponent)
             preconditioner = gram_preconditioner(self._gram, self._problem.curvature, self._problem.alpha)
-            found = minimise_softmax(self._problem, preconditioner, start=self._last, tolerance=1e-2, max_iter=30)
+            found = minimise_softmax(self._problem, preconditioner, start=self._last, **self._effort)
             self._last = found.value[:-1], found.value[-1]
             losses, _ = log_losses(self._held @ found.value[:-1] + found.value[-1], self._held_codes)
             self._losses[exponent] = float(np.average(losses, weights=self._held_weights))

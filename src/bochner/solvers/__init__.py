@@ -2,6 +2,7 @@
 
 from .base import Design, Solution, ignore_progress, rows_of
 from .conjugate_gradient import centred_normal, conjugate_gradient, moments, ridge_by_conjugate_gradient
+from .eigenpro import KernelMatrix, Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
@@ -11,6 +12,8 @@ __all__ = [
     "Factor",
     "FoldedGram",
     "Gram",
+    "KernelMatrix",
+    "Loss",
     "Preconditioner",
     "RowSample",
     "Softmax",
@@ -20,6 +23,7 @@ __all__ = [
     "conjugate_gradient",
     "curvature_weights",
     "degrees_of_freedom",
+    "eigenpro",
     "gram_preconditioner",
     "ignore_progress",
     "log_losses",

@@ -63,7 +63,8 @@ class Evaluation(NamedTuple):
 class Softmax:
     """The objective on a design, with its gradient; each evaluation is one pass over the rows.
 
-    ``mean`` is subtracted from the rows, which keeps the intercept apart from the coefficients.
+    ``mean`` is subtracted from the rows, which keeps the intercept apart from the coefficients. An intercept that is
+    not free stays that of the class frequencies; then the mean is to be none.
     """
 
     design: Design
@@ -72,6 +73,7 @@ class Softmax:
     alpha: float
     weights: Floats | None = None
     mean: Floats | None = None
+    free_intercept: bool = True
     n_passes: int = field(default=0, init=False)
 
     @property
@@ -102,6 +104,7 @@ class Softmax:
             return losses.sum(), residuals.sum(axis=0), block.T @ residuals.astype(dtype)
 
         loss, sums, gradient = self.design.total(contribution)
+        sums = sums * self.free_intercept
         self.n_passes += 1
         value = float(loss) + 0.5 * self.alpha * float(np.square(coefficients).sum())
         return Evaluation(value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums)
@@ -121,6 +124,7 @@ class Softmax:
                 return block.T @ changes.astype(dtype), changes.sum(axis=0)
 
             products, sums = self.design.total(contribution)
+            sums = sums * self.free_intercept
             return np.vstack([products - np.outer(mean, sums) + self.alpha * V[:-1], sums])
 
         return apply

@@ -1,0 +1,125 @@
+"""Exact kernel classification: ridge regression on indicators, or kernel logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_choice
+from ..kernels import Kernel
+from . import labels
+from .classification import Classification
+from .exact import ExactModel
+from .inputs import with_weight
+from .trials import LogLossTrial, SquaredErrorTrial, Trial
+
+
+class KernelClassifier(Classification, ExactModel):
+    """Classification with the exact kernel: what random features approximate.
+
+    Minimises the squared error on one indicator for each class, as `KernelRegressor` does, or the log loss plus
+    ``alpha / 2 |f - b|^2`` over functions f of the kernel's space about the logarithms b of the class frequencies.
+
+    Parameters
+    ----------
+    kernel, solver, tol, early_stopping, verbose, random_state
+        See `KernelRegressor`.
+    alpha : float or "auto", default="auto"
+        Penalty; "auto" chooses it on held-out rows, by their squared error or log loss.
+    loss : {"squared_error", "log_loss"}, default="squared_error"
+    class_weight : None, "balanced" or dict, default=None
+    max_iter : int, default=100
+
+    Attributes
+    ----------
+    classes_ : array
+    kernel_, alpha_, solver_, solution_, dual_coef_, points_
+        See `KernelRegressor`.
+    intercept_ : array of shape (n_classes,) or (1,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import KernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(KernelClassifier(loss="log_loss", random_state=0).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "laplacian",
+        *,
+        alpha: float | str = "auto",
+        loss: str = "squared_error",
+        class_weight: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        early_stopping: bool = True,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            alpha=alpha,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            early_stopping=early_stopping,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.loss = loss
+        self.class_weight = class_weight
+
+    def _validate_parameters(self) -> np.random.Generator:
+        check_choice(self, "loss", self.loss, ["squared_error", "log_loss"])
+        return super()._validate_parameters()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+        """Fit to (n, d) data and (n,) labels of any kind.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        rng = self._validate_parameters()
+        given, X = X, self._checked(X, reset=True)
+        classes, codes = labels.classes_and_codes(self, y, X)
+        weights = labels.weights_by_class(self, sample_weight, X, classes, codes)
+        X, codes, weights = with_weight(X, codes, weights)
+        for_trial, for_solver = rng.spawn(2)
+        with self._progress() as progress:
+            trial, targets = self._trial(X, codes, len(classes), weights, for_trial)
+            kernel = self._chosen_kernel(trial)
+            if self.loss == "log_loss":
+                rest = (codes, len(classes), weights, trial, for_solver, progress)
+                expansion = self._fit_log_loss(kernel, X, *rest)
+            else:
+                expansion = self._fit_squares(kernel, X, targets, weights, trial, for_solver, progress)
+        self._warn(expansion)
+        state = {"classes_": classes, "temperature_": 1.0, "_by_softmax": self.loss == "log_loss"}
+        self._accept(given, kernel_=kernel, _expansion=expansion, **state)
+        return self
+
+    def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> tuple[Trial, Any]:
+        targets = labels.indicators(codes, n_classes)
+        if self.loss == "log_loss":
+            return LogLossTrial(self._trial_map, X, codes, n_classes, weights, rng), targets
+        return SquaredErrorTrial(self._trial_map, X, targets, weights, rng), targets
+
+    @property
+    def intercept_(self) -> Any:
+        """What is added to the scores."""
+        return self._fitted().intercept
+
+    def _further_lines(self) -> list[str]:
+        return [f"  classes     {len(self.classes_)}, loss {self.loss}"]

@@ -1,0 +1,104 @@
+"""Exact kernel ridge regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from .exact import ExactModel
+from .inputs import targets_of, weights_of, with_weight
+from .trials import SquaredErrorTrial
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
+    """Kernel ridge regression with the exact kernel: what random features approximate.
+
+    Minimises ``sum_i w_i (f(x_i) - y_i)^2 + alpha |f - b|^2`` over functions f of the kernel's space about the mean b
+    of the targets: ``f = b + sum_j c_j k(x_j, .)`` with ``(K + alpha / w) c = y - b``.
+
+    Parameters
+    ----------
+    kernel : str or kernel, default="laplacian"
+        A kernel, whose ``length_scale`` may be "auto" or "median", or the name of one, which then is "auto".
+    alpha : float or "auto", default="auto"
+        Penalty; "auto" chooses it by the squared error on held-out rows.
+    solver : {"auto", "cholesky", "eigenpro"}, default="auto"
+        A Cholesky factorisation, or EigenPro's preconditioned stochastic gradient steps, which never hold the kernel
+        matrix; "auto" the former if the matrix fits into scikit-learn's ``working_memory``.
+    tol : float, default=1e-4
+        Relative norm of the gradient at which iterations stop.
+    max_iter : int, default=100
+        Passes over the rows at most.
+    early_stopping : bool, default=True
+        Hold out 5 % of the rows (at most 4096) when iterating, and stop when their error does not fall any more.
+    verbose : bool, default=False
+        Show a progress bar with epochs and errors if the fit takes longer than a second.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    kernel_ : kernel
+    alpha_ : float
+    solver_ : str
+    solution_ : Solution
+    dual_coef_ : array of shape (n, n_outputs)
+    points_ : array of shape (n, d)
+        The rows that the coefficients belong to.
+    intercept_ : float or array of shape (n_outputs,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bochner import KernelRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(KernelRegressor(random_state=0).fit(X, y).score(X, y) > 0.5)
+    True
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
+        """Fit to (n, d) data and (n,) or (n, k) targets.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,) or (n, k)
+        sample_weight : array of shape (n,), optional
+            A weight of 2 is a row that is there twice.
+
+        Returns
+        -------
+        self
+        """
+        rng = self._validate_parameters()
+        given, X = X, self._checked(X, reset=True)
+        targets, flat = targets_of(self, y, X)
+        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        for_trial, for_solver = rng.spawn(2)
+        with self._progress() as progress:
+            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
+            kernel = self._chosen_kernel(trial)
+            expansion = self._fit_squares(kernel, X, targets, weights, trial, for_solver, progress)
+        self._warn(expansion)
+        self._accept(given, kernel_=kernel, _expansion=expansion, _flat=flat)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        targets : array of shape (n,) or (n, k)
+        """
+        values = self._scores(X)
+        return values[:, 0] if self._flat else values
+
+    @property
+    def intercept_(self) -> Any:
+        """The mean of the targets, which is added."""
+        intercept = self._fitted().intercept
+        return float(intercept[0]) if self._flat else intercept

@@ -1,0 +1,223 @@
+"""What the two estimators on random features share: features, ridge regression on them, streams and prediction."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import is_integer
+from ..features import RandomFeatures
+from ..kernels import Kernel
+from ..solvers import Design, FoldedGram, rows_of
+from . import costs, tuning
+from .base import KernelMachine
+from .linear import Effort, LinearModel, Sample, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
+from .trials import Trial
+
+Array = NDArray[Any]
+
+
+class RandomFeatureModel(KernelMachine):
+    """Common part of the estimators on random features."""
+
+    allowed: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": "numeric"}
+    _model: LinearModel | None
+    _stream_alpha: float | None
+    _sums: Any  # FoldedGram, or None after `fit`
+
+    # --- parameters ---------------------------------------------------------------------------------------------
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "laplacian",
+        n_components: int = 2048,
+        *,
+        alpha: float | str = "auto",
+        directions: str = "auto",
+        sampling: str = "stratified",
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.alpha = alpha
+        self.directions = directions
+        self.sampling = sampling
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _solvers(self) -> list[str]:
+        return ["auto", "gram", "conjugate_gradient"]
+
+    def _effort(self, progress: Any) -> Effort:
+        return Effort(self.tol, self.max_iter, progress)
+
+    # --- features -----------------------------------------------------------------------------------------------
+
+    def _map(self, kernel: Any, n_components: int, random_state: Any) -> RandomFeatures:
+        return RandomFeatures(
+            kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
+        )
+
+    def _trial_map(self, kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
+        """Make the features of a trial on some of the rows."""
+        return self._map(kernel, tuning.trial_width(self.n_components, n_rows, n_trial), seed)
+
+    def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
+        """Draw the features, after the length scale was chosen if that was left to us."""
+        return self._map(self._chosen_kernel(trial), self.n_components, rng).fit(X)
+
+    def _design(self, features: RandomFeatures, X: Any) -> Design:
+        return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
+
+    def _some(
+        self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
+    ) -> Sample:
+        """Give some random rows, with their weights, that precondition an iteration."""
+        if problem.rows_for_preconditioner < X.shape[0]:
+            rows = np.sort(rng.choice(X.shape[0], problem.rows_for_preconditioner, replace=False))
+            if weights is None or weights[rows].any():
+                X, weights = X[rows], rows_of(weights, rows)
+        design = self._design(features, X)
+        return Sample(design, weights, design.n_bytes <= problem.memory)
+
+    def _problem(self, X: Any, n_outputs: int) -> costs.Problem:
+        memory = get_config()["working_memory"] * 2.0**20
+        return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, memory)
+
+    def _check_size(self, X: Any, n_outputs: int) -> None:
+        """Raise if the fit cannot find its memory; whoever wrote a width that is no number is told so later."""
+        if is_integer(self.n_components):
+            ridge = self.solver in ("gram", "conjugate_gradient")
+            self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
+
+    def _check_memory(self, problem: costs.Problem, solver: str) -> None:
+        """Raise, before any work, if the solver would not find the memory that it cannot do without."""
+        available = _available_memory()
+        needed = problem.gram_memory if solver == "gram" else problem.blocks_memory
+        if needed > available:
+            raise MemoryError(
+                f"{type(self).__name__} with n_components={self.n_components} needs about {needed / 2**30:.1f} GiB "
+                f"(solver '{solver}'), and {available / 2**30:.1f} GiB are there. Use fewer components, "
+                "or solver='conjugate_gradient' if it is not that already."
+            )
+
+    # --- ridge --------------------------------------------------------------------------------------------------
+
+    def _fit_ridge(
+        self,
+        features: RandomFeatures,
+        X: Any,
+        targets: Array,
+        weights: Array | None,
+        trial: Trial,
+        rng: np.random.Generator,
+        progress: Any,
+    ) -> LinearModel:
+        design, alpha = self._design(features, X), self._given_alpha
+        problem = self._problem(X, targets.shape[1])
+        solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
+        if solver == "gram":
+            hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
+            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(progress))
+        else:
+            if alpha is None:
+                weight = float(X.shape[0] if weights is None else weights.sum())
+                alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight)
+                hashes = tuning.hashes_of_rows(X, 0)
+            else:
+                alphas, hashes = [alpha], None
+            some = self._some(features, X, weights, problem, rng)
+            model = ridge_by_iteration(design, some, targets, weights, alphas, hashes, self._effort(progress))
+        self._warn(model)
+        return model
+
+    # --- streams ------------------------------------------------------------------------------------------------
+
+    def _empty_sums(self, X: Any, n_targets: int) -> FoldedGram:
+        self._check_memory(self._problem(X, n_targets), "gram")
+        return empty_sums(self.n_components, n_targets, 0, self._given_alpha is None)
+
+    def _parts(self, sums: FoldedGram, X: Any) -> Array:
+        if len(sums.parts) == 1:
+            return np.zeros(X.shape[0], dtype=int)
+        return tuning.parts_of_rows(tuning.hashes_of_rows(X, 0), len(sums.parts))
+
+    def _add(self, sums: FoldedGram, features: RandomFeatures, X: Any, targets: Array, weights: Array | None) -> None:
+        parts = self._parts(sums, X)
+        for rows, block in self._design(features, X):
+            sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
+
+    def _solve_stream(self) -> LinearModel:
+        return ridge_from_sums(self._sums, self._stream_alpha)
+
+    # --- what was fitted ----------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "features_" in vars(self)
+
+    def _fitted(self) -> LinearModel:
+        """Give the fitted model; after `partial_fit` it is solved for when it is first needed."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        if self._model is None:
+            self._model = self._solve_stream()
+        return self._model
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel, with the length scale that was used."""
+        if "features_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return self.features_.kernel_
+
+    def _scores(self, X: Any) -> Array:
+        """Compute the (n, k) values of the fitted linear model."""
+        check_is_fitted(self)
+        return self._values(self.features_, self._fitted(), self._checked(X, reset=False))
+
+    def _values(self, features: RandomFeatures, model: LinearModel, X: Any) -> Array:
+        """Compute the (n, k) values of a linear model, block by block."""
+        design = self._design(features, X)
+        coefficients, intercept = model.coefficients.astype(design.dtype), model.intercept.astype(design.dtype)
+        out = np.empty((X.shape[0], len(intercept)), dtype=design.dtype)
+        for rows, block in design:
+            out[rows] = block @ coefficients + intercept
+        return out
+
+    def _first_lines(self) -> list[str]:
+        return [
+            f"{type(self).__name__} on {len(self._fitted().coefficients)} features of {self.n_features_in_} columns",
+            f"  kernel      {self.kernel_}",
+            f"  directions  {self.features_.directions_}, sampling {self.sampling}",
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _precision(X: Any) -> np.dtype[Any]:
+    """Give the precision that data are computed in."""
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+
+def _available_memory() -> float:
+    """Bytes of memory that are free, as far as the system tells; infinity where it does not."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+        return float(found[0]) * 1024.0
+    except (OSError, IndexError):
+        return np.inf

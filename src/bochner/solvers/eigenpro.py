@@ -1,0 +1,192 @@
+"""EigenPro 2: stochastic gradient steps on a kernel expansion, preconditioned by the leading eigenvectors of a sample.
+
+S. Ma and M. Belkin, "Kernel machines that adapt to GPUs for effective large batch training", 2019. For the function
+``f = sum_j c_j k(x_j, .) + b`` and the objective
+
+    sum_i w_i loss(f(x_i), y_i) + alpha / 2 |f|^2
+
+the gradient in the space of the kernel has the coefficients ``r_i = w_i loss'(f(x_i)) + alpha c_i``. A step on a batch
+of rows B takes ``step * r_B`` from their coefficients. Its length is bound by the largest eigenvalue of the kernel, so
+the leading eigenvectors are damped: with the eigenvectors V and eigenvalues l of the (weighted) kernel matrix of a
+sample S, down to the value t of the first that is left as it is, the coefficients of the sample get
+
+    step * V diag((1 - t / l) / l) V^T K_SB r_B
+
+back. Then t / |S| is the largest eigenvalue, and step lengths and batches can be as much larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, qr
+
+from .base import Progress, Solution, ignore_progress
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+#: Rows of the sample, and how many of its eigenvectors are damped, at most.
+_SAMPLE, _EIGENVECTORS = 4096, 512
+#: Eigenvectors are good if they are few beside the rows of the sample.
+_ROWS_PER_EIGENVECTOR = 8
+#: Rows of a batch, at most: enough for products of matrices.
+_BATCH = 2048
+#: Powers of the matrix that a random start is multiplied by for its leading eigenvectors.
+_POWERS = 4
+
+
+class KernelMatrix(Protocol):
+    """A symmetric kernel matrix that is never there as a whole."""
+
+    n_rows: int
+
+    def block(self, rows: Rows, columns: Rows) -> Array:
+        """Give the entries of some rows and columns."""
+
+    def product(self, rows: Rows, V: Floats) -> Floats:
+        """Multiply some rows by a matrix."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The derivative of a loss with respect to the (m, k) scores of some rows, and a bound of its second derivative.
+
+    The intercept is added to all scores, and stays.
+    """
+
+    slope: Callable[[Floats, Rows], Floats]
+    curvature: float
+    n_outputs: int
+    intercept: Floats
+
+
+@dataclass(frozen=True)
+class _Damping:
+    """What the sample says: whose coefficients a step corrects, by which matrix, and the step length for any batch."""
+
+    rows: Rows
+    vectors: Floats  # times the roots of the weights
+    factors: Floats
+    largest_eigenvalue: float
+    largest_diagonal: float
+
+    def correction(self, block: Array, residuals: Floats) -> Floats:
+        inner = self.vectors.T @ (block @ residuals.astype(block.dtype)).astype(np.float64)
+        return self.vectors @ (self.factors[:, None] * inner)
+
+    def step(self, batch: int, alpha: float, curvature: float) -> float:
+        return 1.0 / (curvature * (self.largest_diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
+
+    @property
+    def best_batch(self) -> int:
+        """Rows beyond which a larger batch gains nothing: where both terms of the step length are alike."""
+        return int(min(_BATCH, max(64.0, self.largest_diagonal / max(self.largest_eigenvalue, 1e-12))))
+
+
+def eigenpro(
+    matrix: KernelMatrix,
+    loss: Loss,
+    alpha: float,
+    weights: Floats,
+    rng: np.random.Generator,
+    *,
+    tolerance: float = 1e-4,
+    max_epochs: int = 100,
+    held_out_error: Callable[[Floats, Floats], float] | None = None,
+    patience: int = 3,
+    progress: Progress = ignore_progress,
+) -> Solution:
+    """Fit the expansion; the value of the solution is (n + 1, k): the coefficients, and the intercept as last row.
+
+    It has converged if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the
+    first epoch's beginning, or if the held-out error, where there is one, has not fallen for some epochs: then the best
+    is kept.
+    """
+    n = matrix.n_rows
+    damping = _damping(matrix, weights, rng)
+    batch = min(n, damping.best_batch)
+    step = damping.step(batch, alpha, loss.curvature)
+    coefficients, intercept = np.zeros((n, loss.n_outputs)), loss.intercept
+    everything = np.arange(n)
+    first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), everything)))
+    best = _Best(patience)
+    residual, epoch, converged, said = np.inf, 0, first == 0.0, ""
+    while not converged and epoch < max_epochs:
+        squares, order = 0.0, rng.permutation(n)
+        for start in range(0, n, batch):
+            rows = np.sort(order[start : start + batch])
+            slope = weights[rows, None] * loss.slope(matrix.product(rows, coefficients) + intercept, rows)
+            residuals = slope + alpha * coefficients[rows]
+            squares += float(np.square(residuals).sum())
+            coefficients[rows] -= step * residuals
+            coefficients[damping.rows] += step * damping.correction(matrix.block(damping.rows, rows), residuals)
+            progress(f"Epoch {epoch + 1}{said}", min(start + batch, n) / n)
+        epoch, residual = epoch + 1, np.sqrt(squares) / first
+        said = f", {residual:.2g}"
+        converged = residual <= tolerance
+        if held_out_error is not None:
+            error = held_out_error(coefficients, intercept)
+            said += f" / {error:.3g}"
+            converged = best.tell(error, coefficients, intercept, residual) or converged
+    value = np.vstack([coefficients, intercept])
+    message = f"The relative gradient norm is {residual:.1e} after {epoch} epochs; {tolerance:.1e} was asked for."
+    if best.value is not None:
+        value, residual = best.value, best.residual
+        message = f"Stopped after {epoch} epochs; the held-out error was least, {best.error:.4g}, after {best.epoch}."
+    return Solution(value, converged, epoch, float(residual), message)
+
+
+class _Best:
+    """The coefficients with the least held-out error."""
+
+    def __init__(self, patience: int) -> None:
+        self._patience, self._told = patience, 0
+        self.error, self.epoch, self.residual = np.inf, 0, np.inf
+        self.value: Floats | None = None
+
+    def tell(self, error: float, coefficients: Floats, intercept: Floats, residual: float) -> bool:
+        """Take the result of an epoch; say whether the error has not fallen for long."""
+        self._told += 1
+        if error < self.error:
+            self.error, self.epoch, self.residual = error, self._told, residual
+            self.value = np.vstack([coefficients, intercept])
+        return self._told - self.epoch >= self._patience
+
+
+def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) -> _Damping:
+    """Find the leading eigenvectors of a sample, and what they leave."""
+    n = matrix.n_rows
+    size = min(n, _SAMPLE)
+    rows = np.sort(rng.choice(n, size, replace=False))
+    roots = np.sqrt(weights[rows])
+    products = matrix.block(rows, rows).astype(np.float64) * roots[:, None] * roots
+    n_vectors = min(_EIGENVECTORS, max(1, size // _ROWS_PER_EIGENVECTOR))
+    values, vectors = _leading(products, min(n_vectors + 1, size), rng)
+    values = np.maximum(values, np.finfo(float).tiny)
+    rest = values[-1]
+    values, vectors = values[:-1], vectors[:, :-1]
+    shares = 1.0 - rest / values
+    left = np.diag(products) - np.square(vectors) @ (shares * values)
+    largest_diagonal = float(max(left.max(), rest / size)) * float(weights.max() / weights[rows].max())
+    return _Damping(rows, roots[:, None] * vectors, shares / values, float(rest / size), largest_diagonal)
+
+
+def _leading(matrix: Floats, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Give the leading eigenvalues, falling, and eigenvectors, by powers of the matrix on a random start.
+
+    Halko, Martinsson and Tropp, "Finding structure with randomness", 2011, algorithm 4.4.
+    """
+    if 4 * n_vectors >= len(matrix):
+        values, vectors = eigh(matrix)
+        return values[::-1][:n_vectors], vectors[:, ::-1][:, :n_vectors]
+    basis = rng.standard_normal((len(matrix), n_vectors + 16))
+    for _ in range(_POWERS):
+        basis, _ = qr(matrix @ basis, mode="economic", overwrite_a=True, check_finite=False)
+    values, inner = eigh(basis.T @ (matrix @ basis))
+    return values[::-1][:n_vectors], (basis @ inner)[:, ::-1][:, :n_vectors]

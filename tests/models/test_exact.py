@@ -1,0 +1,254 @@
+"""Exact kernel machines against scikit-learn, against each other, and against random features."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import train_test_split
+
+from bochner import (
+    ExponentialPower,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    L1Laplacian,
+    Laplacian,
+    Matern,
+    RandomFeatureClassifier,
+    RationalQuadratic,
+)
+
+KERNELS = [Gaussian(2.0), Laplacian(3.0), Matern(2.5, 2.0), ExponentialPower(0.7, 3.0), L1Laplacian(5.0)]
+
+
+def rows(n=300, d=4, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(dtype)
+    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.1 * rng.normal(size=n)
+
+
+# --- Cholesky --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, RationalQuadratic(2.0, 2.0)], ids=repr)
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_cholesky_is_kernel_ridge(kernel, alpha):
+    X, y = rows()
+    new = rows(50, seed=1)[0]
+    model = KernelRegressor(kernel, alpha=alpha, solver="cholesky").fit(X, y)
+    theirs = KernelRidge(alpha=alpha, kernel="precomputed").fit(kernel(X), y - y.mean())
+    expected = theirs.predict(kernel(new, X)) + y.mean()
+    assert abs(model.predict(new) - expected).max() < 1e-8
+    assert model.solver_ == "cholesky"
+    assert model.alpha_ == alpha
+    assert abs(model.dual_coef_[:, 0] - theirs.dual_coef_).max() < 1e-6 * abs(theirs.dual_coef_).max()
+
+
+def test_float32_is_kept_and_close():
+    X, y = rows(dtype=np.float32)
+    new = rows(50, seed=1, dtype=np.float32)[0]
+    single = KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, y).predict(new)
+    double = KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X.astype(float), y).predict(new.astype(float))
+    assert single.dtype == np.float32
+    assert abs(single - double).max() < 1e-4
+
+
+def test_many_outputs_are_fitted_one_by_one():
+    X, y = rows()
+    Y = np.stack([y, -2.0 * y + 1.0, X[:, 2]], axis=1)
+    model = KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, Y)
+    alone = KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, Y[:, 1])
+    assert model.predict(X).shape == (300, 3)
+    assert model.predict(X)[:, 1] == pytest.approx(alone.predict(X), abs=1e-10)
+    assert model.intercept_ == pytest.approx(Y.mean(axis=0))
+
+
+@pytest.mark.parametrize("loss", ["regressor", "squared_error", "log_loss"])
+def test_the_weight_two_is_a_row_that_is_there_twice(loss):
+    X, y = rows(80)
+    weights = np.random.default_rng(1).integers(0, 3, size=80).astype(float)
+    y = y if loss == "regressor" else (y > np.median(y)).astype(int)
+    model = KernelRegressor(Laplacian(3.0), alpha=0.3)
+    if loss != "regressor":
+        model = KernelClassifier(Laplacian(3.0), alpha=0.3, loss=loss)
+    repeats = weights.astype(int)
+    weighted = clone(model).fit(X, y, weights)
+    repeated = clone(model).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    how = "predict" if loss == "regressor" else "predict_proba"
+    assert getattr(weighted, how)(X) == pytest.approx(getattr(repeated, how)(X), abs=1e-5)
+
+
+def test_no_penalty_interpolates_even_repeated_rows():
+    X, y = rows(60)
+    X, y = np.vstack([X, X]), np.concatenate([y, y])
+    model = KernelRegressor(Laplacian(3.0), alpha=0.0, solver="cholesky").fit(X, y)
+    assert model.predict(X) == pytest.approx(y, abs=1e-8)
+
+
+# --- EigenPro --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_eigenpro_agrees_with_cholesky(weighted, dtype):
+    X, y = rows(5000, 5, dtype=dtype)
+    new = rows(500, 5, seed=1, dtype=dtype)[0]
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, size=5000) if weighted else None
+    given = {"alpha": 0.5, "tol": 1e-5, "max_iter": 300, "early_stopping": False, "random_state": 0}
+    iterated = KernelRegressor(Laplacian(3.0), solver="eigenpro", **given).fit(X, y, weights)
+    exact = KernelRegressor(Laplacian(3.0), solver="cholesky", **given).fit(X, y, weights).predict(new)
+    error = np.linalg.norm(iterated.predict(new) - exact) / np.linalg.norm(exact - y.mean())
+    assert iterated.solver_ == "eigenpro"
+    assert iterated.solution_.converged
+    assert error < 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_eigenpro_fits_every_kernel(kernel):
+    X, y = rows(1500)
+    new, truth = rows(300, seed=1)
+    exact = KernelRegressor(kernel, alpha=0.1, solver="cholesky").fit(X, y).score(new, truth)
+    model = KernelRegressor(kernel, alpha=0.1, solver="eigenpro", random_state=0, max_iter=200).fit(X, y)
+    assert model.score(new, truth) > exact - 0.02
+    assert len(model.points_) == 1425  # the others told when to stop
+
+
+def test_eigenpro_stops_early_on_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), rng.normal(size=2000)
+    model = KernelRegressor(Laplacian(1.0), alpha=1e-6, solver="eigenpro", random_state=0).fit(X, y)
+    assert model.solution_.n_iter < 20
+    assert "held-out error" in model.solution_.message
+
+
+@pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
+def test_the_matrix_is_never_held_by_iterations():
+    """Blocks that eigenpro asks for are rows of a batch by the sample: far less than n by n."""
+    X, y = rows(9000)
+    asked = []
+
+    class Watched(Laplacian):
+        def __call__(self, X, Z=None):
+            asked.append(len(X) * len(X if Z is None else Z))
+            return super().__call__(X, Z)
+
+    KernelRegressor(Watched(3.0), alpha=0.1, solver="eigenpro", random_state=0, max_iter=2, tol=1e-1).fit(X, y)
+    assert max(asked) <= 4096**2 < 8550**2
+
+
+def test_the_choice_goes_by_memory():
+    X, y = rows(400)
+    with config_context(working_memory=1):
+        assert KernelRegressor(Laplacian(3.0), alpha=0.1, random_state=0).fit(X, y).solver_ == "eigenpro"
+    assert KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, y).solver_ == "cholesky"
+
+
+def test_too_few_epochs_are_told():
+    X, y = rows(1000)
+    model = KernelRegressor(
+        Laplacian(3.0), alpha=1e-3, solver="eigenpro", early_stopping=False, max_iter=1, random_state=0
+    )
+    with pytest.warns(ConvergenceWarning, match="after 1 epochs"):
+        model.fit(X, y)
+
+
+def test_the_same_seed_gives_the_same_model():
+    X, y = rows(1000)
+    model = KernelRegressor(Laplacian(3.0), alpha=0.1, solver="eigenpro", random_state=3, max_iter=50)
+    assert np.array_equal(clone(model).fit(X, y).predict(X), clone(model).fit(X, y).predict(X))
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_log_loss_is_stationary(n_classes, alpha, weighted):
+    """Where the objective is least, the coefficients are the weighted residuals over the penalty."""
+    X, _ = rows(200)
+    y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(200, n_classes))).argmax(axis=1)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, size=200) if weighted else np.ones(200)
+    model = KernelClassifier(Laplacian(3.0), loss="log_loss", alpha=alpha).fit(X, y, weights)
+    residuals = np.eye(n_classes)[y] - model.predict_proba(X)
+    residuals = weights[:, None] * (residuals[:, 1:] if n_classes == 2 else residuals)
+    assert model.dual_coef_ * alpha == pytest.approx(residuals, abs=1e-5)
+    frequencies = np.log(np.bincount(y, weights) / weights.sum())
+    expected = frequencies[1:] - frequencies[:1] if n_classes == 2 else frequencies - frequencies.mean()
+    assert model.intercept_ == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_log_loss_by_eigenpro_is_that_by_cholesky(n_classes):
+    X, _ = rows(1200)
+    y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(1200, n_classes))).argmax(axis=1)
+    given = {"loss": "log_loss", "alpha": 1.0, "early_stopping": False, "tol": 1e-3, "random_state": 0}
+    exact = KernelClassifier(Laplacian(3.0), solver="cholesky", **given).fit(X, y)
+    iterated = KernelClassifier(Laplacian(3.0), solver="eigenpro", max_iter=200, **given).fit(X, y)
+    assert iterated.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+@pytest.mark.parametrize("solver", ["cholesky", "eigenpro"])
+def test_digits_are_read(loss, solver):
+    X, y = load_digits(return_X_y=True)
+    X, Xt, y, yt = train_test_split(X / 16.0, y, random_state=0)
+    model = KernelClassifier(Laplacian("median"), loss=loss, solver=solver, alpha=1e-2, random_state=0).fit(X, y)
+    assert model.score(Xt, yt) > 0.97
+    probabilities = model.predict_proba(Xt)
+    assert probabilities.shape == (len(Xt), 10)
+    assert probabilities.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_features_approach_the_exact_machine():
+    X, y = load_iris(return_X_y=True)
+    exact = KernelClassifier(Laplacian(3.0), loss="squared_error", alpha=0.5).fit(X, y).decision_function(X)
+    errors = [
+        abs(
+            RandomFeatureClassifier(Laplacian(3.0), p, loss="squared_error", alpha=0.5, random_state=0)
+            .fit(X, y)
+            .decision_function(X)
+            - exact
+        ).mean()
+        for p in (64, 16_384)
+    ]
+    assert errors[1] < 0.01
+    assert errors[1] < 0.3 * errors[0]
+
+
+# --- choices ---------------------------------------------------------------------------------------------------------
+
+
+def test_everything_is_chosen_by_itself():
+    X, y = rows(800)
+    new, truth = rows(300, seed=1)
+    model = KernelRegressor(random_state=0).fit(X, y)
+    assert model.score(new, truth) > 0.9
+    text = model.summary()
+    for part in ("KernelRegressor on 800 rows of 4 columns", "Laplacian(length_scale=", "(chosen)", "cholesky"):
+        assert part in text
+
+
+BAD = {
+    "kernel": ("nothing", 3),
+    "alpha": (-1.0, "much"),
+    "solver": ("gram", None),
+    "tol": (0.0, "small"),
+    "max_iter": (0, 1.5),
+    "early_stopping": ("yes", 1),
+    "verbose": ("yes", 2),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+@pytest.mark.parametrize("estimator", [KernelRegressor, KernelClassifier])
+def test_a_wrong_parameter_is_told_before_any_work(estimator, name, value):
+    X, y = rows(30)
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {estimator.__name__}"):
+        estimator(**{name: value}).fit(X, y > 0)

@@ -1,0 +1,138 @@
+"""What the choice of penalties and length scales stands on: hashes, splits, searches and trials."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import chisquare
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from bochner import Laplacian, RandomFeatures
+from bochner.models import tuning
+from bochner.models.linear import Effort, Sample, ridge_by_iteration
+from bochner.solvers import Design, ignore_progress
+
+# --- hashes ----------------------------------------------------------------------------------------------------------
+
+
+def test_equal_rows_have_equal_hashes_and_others_have_not():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    hashes = tuning.hashes_of_rows(np.vstack([X, X[::-1]]), 0)
+    assert np.array_equal(hashes[:2000], hashes[2000:][::-1])
+    assert len(np.unique(hashes)) >= 1998  # of 2000 numbers below 2^32, two are alike once in two thousand times
+
+
+def test_hashes_know_content_only():
+    X = np.random.default_rng(0).integers(-3, 4, size=(500, 6)).astype(np.float64)
+    X[:, 2] = 0.0
+    hashes = tuning.hashes_of_rows(X, 0)
+    negative_zeros = np.where(X == 0.0, -0.0, X)
+    stored_zeros = sparse.csr_array(X + 7.0)
+    stored_zeros.data -= 7.0
+    for same in (X.astype(np.float32), X.astype(int), negative_zeros, sparse.csr_array(X), stored_zeros):
+        assert np.array_equal(tuning.hashes_of_rows(same, 0), hashes)
+    assert (tuning.hashes_of_rows(X, 1) != hashes).mean() > 0.9
+    assert (tuning.hashes_of_rows(X[:, ::-1], 0) != hashes).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.arange(20_000.0), np.arange(20_000.0) / 7.0, 2.0 ** (np.arange(20_000) / 100.0 - 100.0)],
+    ids=["integers", "fractions", "powers"],
+)
+def test_parts_are_equally_large(column):
+    hashes = tuning.hashes_of_rows(np.stack([column, np.ones_like(column)], axis=1), 0)
+    for n_parts in (5, 10):
+        assert chisquare(np.bincount(hashes % n_parts, minlength=n_parts)).pvalue > 1e-4
+
+
+# --- sizes and searches ----------------------------------------------------------------------------------------------
+
+
+def test_trials_are_small_parts_of_large_problems():
+    rng = np.random.default_rng(0)
+    assert np.array_equal(tuning.trial_rows(10, 5000, rng), np.arange(10))
+    for n, expected in ((3000, 2000), (80_000, 5000), (20_000, 2500)):
+        rows = tuning.trial_rows(n, 5000, rng)
+        assert len(rows) == len(np.unique(rows)) == expected
+        assert 0 <= rows.min() <= rows.max() < n
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 500, 1024, 4096, 22_528, 100_000])
+def test_the_width_of_a_trial_is_allowed_and_bounded(n_components):
+    for n_rows, n_trial in ((100, 100), (16_000, 2000), (49_990, 3124), (10**7, 8000)):
+        width = tuning.trial_width(n_components, n_rows, n_trial)
+        assert width == 1 or width % 2 == 0
+        assert min(n_components, 1024) <= width <= min(n_components, 2048)
+
+
+@pytest.mark.parametrize("best", [0.05, 0.8, 3.0, 20.0])
+def test_the_length_scale_of_the_least_score_is_found(best):
+    tried = []
+
+    def score(kernel):
+        tried.append(kernel.length_scale)
+        return 1.0 + np.log2(kernel.length_scale / best) ** 2
+
+    found = tuning.search_length_scale(Laplacian(1.0), score).length_scale
+    assert abs(np.log2(found / best)) <= 0.3
+    assert len(tried) == len(set(tried)) <= 12
+
+
+def test_a_longer_scale_must_be_worth_it():
+    assert tuning.search_length_scale(Laplacian(1.0), lambda kernel: 1.0).length_scale == 1.0
+    falling = tuning.search_length_scale(Laplacian(1.0), lambda kernel: kernel.length_scale**-0.005)
+    assert falling.length_scale == 1.0
+    steeper = tuning.search_length_scale(Laplacian(1.0), lambda kernel: kernel.length_scale**-0.1)
+    assert steeper.length_scale > 8.0
+
+
+# --- penalties -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("noise", [0.01, 3.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_iterations_take_the_penalty_that_is_best_on_held_out_rows(noise, weighted, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3)).astype(dtype)
+    matrix = RandomFeatures(Laplacian(3.0), 200, random_state=0).fit(X).transform(X)
+    targets = np.stack([np.sin(X[:, 0]), X[:, 1]], axis=1) + noise * rng.normal(size=(1500, 2))
+    weights = rng.uniform(0.5, 2.0, size=1500) if weighted else None
+    hashes, alphas = tuning.hashes_of_rows(X, 0), [1e-3, 1e-1, 1e1, 1e3]
+    design = Design.of(matrix)
+    effort = Effort(1e-6, 200, ignore_progress)
+    model = ridge_by_iteration(design, Sample(design, weights, True), targets, weights, alphas, hashes, effort)
+    held = hashes % 10 == 0
+
+    def error(alpha):
+        ridge = Ridge(alpha=alpha).fit(matrix[~held], targets[~held], None if weights is None else weights[~held])
+        squares = np.square(ridge.predict(matrix[held]) - targets[held])
+        return np.average(squares, axis=0, weights=None if weights is None else weights[held]).sum()
+
+    assert model.alpha == min(alphas, key=error)
+    expected = Ridge(alpha=model.alpha).fit(matrix.astype(float), targets, weights).predict(matrix)
+    assert abs(model.values(matrix) - expected).max() < 1e-4 * abs(expected).max()
+
+
+def test_penalties_are_not_below_what_float32_holds():
+    assert tuning.penalties_about(1.0, 100.0) == pytest.approx([10**-1.5, 0.1, 10**-0.5, 1.0, 10**0.5])
+    assert min(tuning.penalties_about(1e-12, 1e5)) == pytest.approx(3e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_path_finds_the_penalty_of_the_least_log_loss(n_classes):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(2000, 20))
+    codes = (matrix[:, :n_classes] + 2.0 * rng.gumbel(size=(2000, n_classes))).argmax(axis=1)
+    hashes = tuning.hashes_of_rows(matrix, 0)
+    path = tuning.LogLossPath(matrix, codes, n_classes, None, hashes)
+    path.refine(path.walk(1.0))
+    alpha, loss = path.best()
+    held = hashes < 2**30
+
+    def expected(penalty):
+        model = LogisticRegression(C=1.0 / penalty, max_iter=1000).fit(matrix[~held], codes[~held])
+        return -np.log(model.predict_proba(matrix[held]))[np.arange(held.sum()), codes[held]].mean()
+
+    assert loss == pytest.approx(expected(alpha), rel=1e-2)
+    assert loss <= min(expected(10.0**e) for e in range(-4, 4)) * 1.01
