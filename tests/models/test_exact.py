@@ -91,13 +91,12 @@ def test_no_penalty_interpolates_even_repeated_rows():
 # --- EigenPro --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float32)])
 def test_eigenpro_agrees_with_cholesky(weighted, dtype):
     X, y = rows(5000, 5, dtype=dtype)
     new = rows(500, 5, seed=1, dtype=dtype)[0]
     weights = np.random.default_rng(2).uniform(0.5, 2.0, size=5000) if weighted else None
-    given = {"alpha": 0.5, "tol": 1e-5, "max_iter": 300, "early_stopping": False, "random_state": 0}
+    given = {"alpha": 0.5, "tol": 1e-4, "max_iter": 300, "early_stopping": False, "random_state": 0}
     iterated = KernelRegressor(Laplacian(3.0), solver="eigenpro", **given).fit(X, y, weights)
     exact = KernelRegressor(Laplacian(3.0), solver="cholesky", **given).fit(X, y, weights).predict(new)
     error = np.linalg.norm(iterated.predict(new) - exact) / np.linalg.norm(exact - y.mean())
@@ -109,12 +108,12 @@ def test_eigenpro_agrees_with_cholesky(weighted, dtype):
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_eigenpro_fits_every_kernel(kernel):
-    X, y = rows(1500)
+    X, y = rows(600)
     new, truth = rows(300, seed=1)
     exact = KernelRegressor(kernel, alpha=0.1, solver="cholesky").fit(X, y).score(new, truth)
-    model = KernelRegressor(kernel, alpha=0.1, solver="eigenpro", random_state=0, max_iter=200).fit(X, y)
-    assert model.score(new, truth) > exact - 0.02
-    assert len(model.points_) == 1425  # the others told when to stop
+    model = KernelRegressor(kernel, alpha=0.1, solver="eigenpro", random_state=0, max_iter=60).fit(X, y)
+    assert model.score(new, truth) > exact - 0.05
+    assert len(model.points_) == 570  # the others told when to stop
 
 
 def test_eigenpro_stops_early_on_noise():

@@ -116,7 +116,7 @@ class ExactModel(KernelMachine):
     @staticmethod
     def _trial_map(kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
         """Make the features of a trial: no more than can be of use for so many rows."""
-        return RandomFeatures(kernel, min(_TRIAL_FEATURES, max(256, 2 * n_trial)), random_state=seed)
+        return RandomFeatures(kernel, min(_TRIAL_FEATURES, max(64, 2 * n_trial)), random_state=seed)
 
     # --- squared error ------------------------------------------------------------------------------------------
 

@@ -98,7 +98,9 @@ class LogLossTrial(Trial):
     ) -> None:
         super().__init__(make, X, weights, rng)
         self._codes, self._n_classes = codes[self.rows], n_classes
-        self._exponent = 0.0
+        # Weights that stand for many repetitions go with as much larger penalties.
+        mean_weight = 1.0 if self._weights is None else float(self._weights.mean())
+        self._exponent = float(round(np.log10(max(1.0, mean_weight))))
 
     def penalty(self, kernel: Kernel) -> float:
         """Give the best penalty of a kernel, more finely than it is compared by."""

@@ -30,7 +30,7 @@ _WORTH = 0.01
 #: Features of a trial, unless the model is wide.
 TRIAL_FEATURES = 1024
 #: Powers of ten of the penalties of the log loss; separable classes would want none at all.
-_SMALLEST, _LARGEST = -4.0, 3.0
+_SMALLEST, _LARGEST = -4.0, 8.0
 _HELD_OUT = 0.25
 # Numbers of features up to which exact solutions cost nothing.
 _SMALL = 1 << 14

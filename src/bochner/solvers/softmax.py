@@ -32,6 +32,8 @@ Point = tuple[Floats, Floats]
 
 #: Evaluations of one line search after which rounding, not the step, is what is wrong.
 _LONGEST_SEARCH = 8
+#: Newton steps at the end, and the relative gradient that is near enough for them.
+_NEWTON_STEPS, _NEAR = 10, 1e-3
 
 
 def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -172,7 +174,9 @@ def minimise_softmax(
         zero = np.zeros(origin[0].size + origin[1].size)
         with suppress(_Stalled):
             minimize(run, zero, jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
-        run.polish(max_iter)
+        # Where iterations have ended far from the minimum, Newton steps would go astray.
+        if run.n_iter < max_iter or run.norm <= _NEAR * first:
+            run.polish()
     coefficients, intercept = run.best
     value, residual = np.vstack([coefficients, intercept - mean @ coefficients]), run.norm / first
     reached = f"The relative gradient norm is {residual:.1e} after {run.n_iter} iterations"
@@ -216,7 +220,7 @@ class _Run:
         at = self._evaluation(flat)
         return at.value, np.vstack([self.preconditioner.root_transposed(at.slope), self.scale * at.sums]).ravel()
 
-    def polish(self, max_iter: int) -> None:
+    def polish(self) -> None:
         """Take Newton steps, which need no values of the objective, where rounding hides its further fall."""
         at, shape = self.problem.evaluate(*self.best), (-1, self.problem.n_scores)
 
@@ -227,7 +231,9 @@ class _Run:
         def apply(flat: Floats) -> Floats:
             return hessian(flat.reshape(shape)).reshape(-1, 1)
 
-        while self.norm > self.goal and self.n_iter < max_iter:
+        for _ in range(_NEWTON_STEPS):
+            if self.norm <= self.goal:
+                return
             hessian = self.problem.hessian_at(*self.best)
             slope = np.vstack([at.slope, at.sums]).reshape(-1, 1)
             step = conjugate_gradient(apply, slope, precondition, tolerance=1e-3).value.reshape(shape)
