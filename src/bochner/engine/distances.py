@@ -68,7 +68,7 @@ def _add_squares(x, weight, row, distances):
         distances[j] += weight * (x - row[j]) ** 2
 
 
-# Four coordinates at once: distances are loaded and stored a quarter as often, and not loaded for the first four.
+# Four coordinates at once: distances are loaded and stored a quarter as often.
 @compiled(fastmath={"contract"})
 def _add_four_differences(x, weights, row0, row1, row2, row3, distances):
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
@@ -87,44 +87,14 @@ def _add_four_squares(x, weights, row0, row1, row2, row3, distances):
         distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
 
 
-@compiled(fastmath={"contract"})
-def _set_four_differences(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
-        distances[j] = first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
-
-
-@compiled(fastmath={"contract"})
-def _set_four_squares(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
-        distances[j] = first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
-
-
-@compiled()
-def _begin(point, right, weights, power, distances):
-    """Write the sums over the first four coordinates, or zeros if there are fewer; return how many are done."""
-    if point.shape[0] < 4:
-        for j in range(distances.shape[0]):
-            distances[j] = 0.0
-        return 0
-    if power == 1:
-        _set_four_differences(point, weights, right[0], right[1], right[2], right[3], distances)
-    else:
-        _set_four_squares(point, weights, right[0], right[1], right[2], right[3], distances)
-    return 4
-
-
 @compiled()
 def _distances_of_point(point, right, weights, power, distances):
     """Write the weighted sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
+    for j in range(distances.shape[0]):
+        distances[j] = 0.0
     d = point.shape[0]
     whole = d - d % 4
-    for k in range(_begin(point, right, weights, power, distances), whole, 4):
+    for k in range(0, whole, 4):
         x, w = point[k : k + 4], weights[k : k + 4]
         if power == 1:
             _add_four_differences(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
