@@ -104,7 +104,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        kernel = self._validated_kernel()
+        kernel = self.checked_kernel()
         rng = as_generator(self, self.random_state)
         named, X = X, self._checked(check_array(X, estimator=self, **_ALLOWED))
         n_features, n_frequencies = X.shape[1], max(1, self.n_components // 2)
@@ -243,7 +243,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     # --- checks -------------------------------------------------------------------------------------------------
 
-    def _validated_kernel(self) -> Kernel:
+    def checked_kernel(self) -> Kernel:
         """Check all parameters, and turn the kernel's name into a kernel."""
         if not (
             is_integer(self.n_components) and (self.n_components == 1 or self.n_components % 2 == 0 < self.n_components)

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from bochner import Laplacian, RandomFeatures
 from bochner.models import tuning
+from bochner.models.held_out import Judging
 from bochner.models.linear import Effort, Sample, ridge_by_iteration
 from bochner.solvers import Design, ignore_progress
 
@@ -48,21 +49,19 @@ def test_parts_are_equally_large(column):
 # --- sizes and searches ----------------------------------------------------------------------------------------------
 
 
-def test_trials_are_small_parts_of_large_problems():
-    rng = np.random.default_rng(0)
-    assert np.array_equal(tuning.trial_rows(10, 5000, rng), np.arange(10))
-    for n, expected in ((3000, 2000), (80_000, 5000), (20_000, 2500)):
-        rows = tuning.trial_rows(n, 5000, rng)
-        assert len(rows) == len(np.unique(rows)) == expected
-        assert 0 <= rows.min() <= rows.max() < n
-
-
 @pytest.mark.parametrize("n_components", [1, 2, 500, 1024, 4096, 22_528, 100_000])
-def test_the_width_of_a_trial_is_allowed_and_bounded(n_components):
-    for n_rows, n_trial in ((100, 100), (16_000, 2000), (49_990, 3124), (10**7, 8000)):
-        width = tuning.trial_width(n_components, n_rows, n_trial)
+def test_the_shape_of_a_trial_is_allowed_and_bounded(n_components):
+    for n_rows in (100, 3000, 16_000, 49_990, 10**7):
+        n_trial, width = tuning.trial_shape(n_rows, n_components, 8000)
         assert width == 1 or width % 2 == 0
         assert min(n_components, 1024) <= width <= min(n_components, 2048)
+        assert min(n_rows, 2000) <= n_trial <= min(n_rows, 8000)
+
+
+def test_a_trial_has_as_many_features_per_row_as_the_model():
+    for n_rows, n_components in ((16_000, 2048), (60_000, 8192), (16_000, 16_384)):
+        n_trial, width = tuning.trial_shape(n_rows, n_components, 32_768)
+        assert width / n_trial == pytest.approx(n_components / n_rows, rel=0.03)
 
 
 @pytest.mark.parametrize("best", [0.05, 0.8, 3.0, 20.0])
@@ -101,7 +100,8 @@ def test_iterations_take_the_penalty_that_is_best_on_held_out_rows(noise, weight
     hashes, alphas = tuning.hashes_of_rows(X, 0), [1e-3, 1e-1, 1e1, 1e3]
     design = Design.of(matrix)
     effort = Effort(1e-6, 200, ignore_progress)
-    model = ridge_by_iteration(design, Sample(design, weights, True), targets, weights, alphas, hashes, effort)
+    some = Sample(design, weights, True)
+    model = ridge_by_iteration(design, some, targets, weights, alphas, Judging(hashes), effort)
     held = hashes % 10 == 0
 
     def error(alpha):

@@ -7,7 +7,16 @@ from scipy.optimize import check_grad
 from scipy.special import expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from bochner.solvers import Design, Gram, Softmax, curvature_weights, gram_preconditioner, log_losses, minimise_softmax
+from bochner.solvers import (
+    Design,
+    Gram,
+    Softmax,
+    curvature_weights,
+    gram_preconditioner,
+    log_losses,
+    log_odds,
+    minimise_softmax,
+)
 
 
 def rows(n_classes=3, n=150, p=8, imbalance=0.0, seed=0, dtype=np.float64):
@@ -186,7 +195,7 @@ def test_the_stated_gradient_norm_is_reached(n_classes, dtype, tolerance):
         _, slope, slope_of_intercept = problem.evaluate(coefficients, intercept + problem.row_mean @ coefficients)
         return np.sqrt(np.square(slope).sum() + np.square(slope_of_intercept).sum())
 
-    first = norm(np.zeros_like(solution.value[:-1]), problem.start_intercept())
+    first = norm(np.zeros_like(solution.value[:-1]), log_odds(problem.classes, problem.n_classes, problem.weights))
     reached = norm(solution.value[:-1], solution.value[-1]) / first
     assert solution.converged
     assert solution.residual <= tolerance

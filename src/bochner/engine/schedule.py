@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
@@ -96,14 +97,13 @@ def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
 
 
 def sum_in_order(
-    function: Callable[[Task], Sequence[NDArray[Any]]], tasks: Sequence[Task], tell: Callable[[float], None]
-) -> tuple[NDArray[Any], ...]:
+    function: Callable[[Task], Sequence[ArrayLike]], tasks: Sequence[Task], tell: Callable[[float], None]
+) -> tuple[NDArray[np.float64], ...]:
     """Add up the arrays that ``function`` gives for every task: in parallel, but in the order of the tasks.
 
-    So the rounding of the sums does not depend on the number of threads. ``tell`` hears the share that is done. The
-    arrays of the first task are overwritten.
+    So the rounding of the sums does not depend on the number of threads. ``tell`` hears the share that is done.
     """
-    lock, waiting, sums = threading.Lock(), dict[int, Any](), list[NDArray[Any]]()
+    lock, waiting, sums = threading.Lock(), dict[int, Any](), list[NDArray[np.float64]]()
     n_added = 0
 
     def work(number: int) -> None:
@@ -112,7 +112,7 @@ def sum_in_order(
         with lock:
             waiting[number] = parts
             while n_added in waiting:
-                _add(sums, waiting.pop(n_added))
+                accumulate(sums, waiting.pop(n_added))
                 n_added += 1
             tell(n_added / len(tasks))
 
@@ -120,12 +120,13 @@ def sum_in_order(
     return tuple(sums)
 
 
-def _add(sums: list[NDArray[Any]], parts: Sequence[NDArray[Any]]) -> None:
+def accumulate(sums: list[NDArray[np.float64]], parts: Sequence[ArrayLike]) -> None:
+    """Add arrays to sums in float64; an empty list takes copies of the first ones."""
     if not sums:
-        sums.extend(parts)
+        sums.extend(np.array(part, dtype=np.float64) for part in parts)
         return
     for one, part in zip(sums, parts, strict=True):
-        one += part
+        np.add(one, part, out=one)
 
 
 def _run_on_threads(function: Callable[[Task], object], tasks: list[Task], n_threads: int) -> None:

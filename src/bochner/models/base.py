@@ -71,15 +71,9 @@ class KernelMachine(BaseEstimator, ABC):
             return BY_NAME[self.kernel](length_scale="auto")
         return self.kernel
 
-    def _chosen_kernel(self, trial: Trial) -> Any:
-        """Give the kernel with a length scale, chosen by trials if that was left to us.
-
-        What is no kernel at all is left for others to complain about.
-        """
+    def _chosen_kernel(self, trial: Trial) -> Kernel:
+        """Give the kernel with a length scale, chosen by trials if that was left to us."""
         kernel = self._kernel()
-        if not isinstance(kernel, Kernel):
-            return kernel
-        kernel.validate()
         if not isinstance(kernel.length_scale, str):
             return kernel
         wanted = kernel.length_scale

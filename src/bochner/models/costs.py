@@ -65,7 +65,7 @@ class Problem:
         """
         n, p = self.n_rows, self.n_features
         if p <= WIDEST_GRAM:
-            return min(n, max(4 * p, min(32 * p, int(4.0 * self._pass * n / max(p, 1)))))
+            return min(n, max(4 * p, min(32 * p, int(4.0 * self._pass * n / p))))
         return min(n, _LARGEST_SAMPLE, max(1024, int(np.sqrt(10.0 * self._pass * n))))
 
     @property

@@ -23,20 +23,34 @@ from ..solvers import (
     eigenpro,
     gram_preconditioner,
     log_losses,
+    log_odds,
     minimise_softmax,
 )
 from . import tuning
 from .base import KernelMachine
+from .held_out import Criterion, least, one_in_ten, squared_errors, tempered_log_losses
 from .linear import gram_of
-from .trials import Trial
+from .trials import Narrow, Trial
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-# Features by which length scales and penalties are tried.
-_TRIAL_FEATURES = 1024
 # Rows that are held out to stop early, as a share and at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.05, 4096
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Data with their targets, (n, k), or codes of classes, (n,), and weights."""
+
+    X: Array
+    targets: Array
+    weights: Floats
+
+    @classmethod
+    def of(cls, X: Array, targets: Array, weights: Array | None) -> Rows:
+        """Give every row the weight 1 if there are no weights."""
+        return cls(X, targets, np.ones(len(X)) if weights is None else weights)
 
 
 @dataclass(frozen=True)
@@ -52,7 +66,7 @@ class Expansion:
 
     def values(self, kernel: Kernel, X: Array) -> Array:
         """Give the (n, k) values at new points, tile by tile."""
-        return np.asarray(kernel.operator(X, self.points) @ self.coefficients.astype(X.dtype)) + self.intercept
+        return _values(kernel, X, self.points, self.coefficients) + self.intercept
 
 
 class KernelRows:
@@ -67,7 +81,7 @@ class KernelRows:
 
     def product(self, rows: Array, V: Floats) -> Floats:
         """Multiply some rows by a matrix."""
-        return np.asarray(self._kernel.operator(self._X[rows], self._X) @ V.astype(self._X.dtype), dtype=np.float64)
+        return _values(self._kernel, self._X[rows], self._X, V).astype(np.float64, copy=False)
 
 
 class ExactModel(KernelMachine):
@@ -102,6 +116,7 @@ class ExactModel(KernelMachine):
             raise invalid(self, "early_stopping", "True or False", self.early_stopping)
         if not isinstance(self._kernel(), Kernel):
             raise invalid(self, "kernel", f"a kernel or one of {sorted(BY_NAME)}", self.kernel)
+        self._kernel().validate()
         return rng
 
     def _solvers(self) -> list[str]:
@@ -113,137 +128,92 @@ class ExactModel(KernelMachine):
             return self.solver
         return "cholesky" if 16.0 * n_rows**2 <= get_config()["working_memory"] * 2.0**20 else "eigenpro"
 
-    @staticmethod
-    def _trial_map(kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
-        """Make the features of a trial: no more than can be of use for so many rows."""
-        return RandomFeatures(kernel, min(_TRIAL_FEATURES, max(64, 2 * n_trial)), random_state=seed)
-
     # --- squared error ------------------------------------------------------------------------------------------
 
     def _fit_squares(
         self,
         kernel: Kernel,
-        X: Array,
-        targets: Array,
-        weights: Array | None,
+        rows: Rows,
         trial: Trial,
         rng: np.random.Generator,
         progress: Any,
+        codes: Array | None = None,
     ) -> Expansion:
-        mean = np.average(targets, axis=0, weights=weights)
-        Y, w, solver = targets - mean, np.ones(len(X)) if weights is None else weights, self._chosen_solver(len(X))
+        """Fit to (n, k) targets, about their mean; where these are indicators of classes, their codes are given."""
+        mean = np.average(rows.targets, axis=0, weights=rows.weights)
+        rows = replace(rows, targets=rows.targets - mean)
         if self._given_alpha is None:
-            penalties = tuning.penalties_about(trial.penalty(kernel), float(w.sum()))
+            penalties = tuning.penalties_about(trial.penalty(kernel), float(rows.weights.sum()))
         else:
             penalties = [self._given_alpha]
-        if solver == "eigenpro":
-            loss = Loss(lambda scores, rows: scores - Y[rows], 1.0, Y.shape[1], np.zeros(Y.shape[1]))
-
-            def error(scores: Floats, rows: Array) -> float:
-                return float(np.average(np.square(scores - Y[rows]).sum(axis=1), weights=w[rows]))
-
-            # Stopping early does the rest.
-            return self._by_eigenpro(kernel, X, loss, error, w, penalties[0], mean, rng, progress)
-        progress("Cholesky", 0.0)
-        K = kernel(X).astype(np.float64, copy=False)
-        alpha = penalties[0] if len(penalties) == 1 else _best_penalty(K, Y, w, penalties, tuning.hashes_of_rows(X, 0))
-        coefficients, message = _solve(K, Y, w, alpha)
-        solution = Solution(coefficients, True, 0, 0.0, message)
-        return Expansion(X, coefficients, mean, alpha, "cholesky", solution)
+        if self._chosen_solver(len(rows.X)) == "eigenpro":
+            # With the least penalty: stopping early does the rest.
+            found = self._by_eigenpro(kernel, rows, _squares(rows.targets), penalties[0], rng, progress)
+        else:
+            progress("Cholesky", 0.0)
+            criterion = squared_errors(rows.targets) if codes is None else tempered_log_losses(codes, mean)
+            found = _by_cholesky(kernel, rows, penalties, criterion)
+        return replace(found, intercept=found.intercept + mean)
 
     # --- log loss -----------------------------------------------------------------------------------------------
 
     def _fit_log_loss(
-        self,
-        kernel: Kernel,
-        X: Array,
-        codes: Array,
-        n_classes: int,
-        weights: Array | None,
-        trial: Trial,
-        rng: np.random.Generator,
-        progress: Any,
+        self, kernel: Kernel, rows: Rows, n_classes: int, trial: Trial, rng: np.random.Generator, progress: Any
     ) -> Expansion:
+        """Fit to (n,) codes of classes."""
         alpha = trial.penalty(kernel) if self._given_alpha is None else self._given_alpha
-        if self._chosen_solver(len(X)) == "cholesky":
-            return self._softmax_on_roots(kernel, X, codes, n_classes, weights, alpha, progress)
-        w = np.ones(len(X)) if weights is None else weights
-        problem = Softmax(Design.of(np.zeros((len(X), 0))), codes, n_classes, alpha, weights)
-        start = problem.start_intercept()
-        curvature = 0.25 if n_classes == 2 else 0.5  # Böhning, 1992
-        loss = Loss(lambda scores, rows: log_losses(scores, codes[rows])[1], curvature, len(start), start)
+        if self._chosen_solver(len(rows.X)) == "cholesky":
+            return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
+        loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
+        return self._by_eigenpro(kernel, rows, loss, alpha, rng, progress)
 
-        def error(scores: Floats, rows: Array) -> float:
-            return float(np.average(log_losses(scores, codes[rows])[0], weights=w[rows]))
-
-        return self._by_eigenpro(kernel, X, loss, error, w, alpha, np.zeros(len(start)), rng, progress)
-
-    def _softmax_on_roots(
-        self,
-        kernel: Kernel,
-        X: Array,
-        codes: Array,
-        n_classes: int,
-        weights: Array | None,
-        alpha: float,
-        progress: Any,
-    ) -> Expansion:
+    def _softmax_on_roots(self, kernel: Kernel, rows: Rows, n_classes: int, alpha: float, progress: Any) -> Expansion:
         """Solve as logistic regression on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
-        lower, order = _pivoted_cholesky(kernel(X).astype(np.float64, copy=False))
-        rows = np.empty_like(lower)
-        rows[order] = lower
-        design = Design.of(rows)
-        gram = gram_of(design, np.zeros((len(X), 1)), weights, precise=len(X) <= 1024)
-        problem = Softmax(design, codes, n_classes, alpha, weights, free_intercept=False)
+        n = len(rows.X)
+        lower, order = _pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False))
+        roots = np.empty_like(lower)
+        roots[order] = lower
+        design = Design.of(roots)
+        gram = gram_of(design, np.zeros((n, 1)), rows.weights, precise=n <= 1024)
+        problem = Softmax(design, rows.targets, n_classes, alpha, rows.weights, free_intercept=False)
         preconditioner = gram_preconditioner(gram, problem.curvature, alpha)
-        goal = min(self.tol, 1e-10) if len(X) <= 256 else self.tol
+        goal = min(self.tol, 1e-10) if n <= 256 else self.tol
         solution = minimise_softmax(
             problem, preconditioner, tolerance=goal, max_iter=max(self.max_iter, 200), progress=progress
         )
         solution = replace(solution, converged=solution.residual <= self.tol)
-        rank, coefficients = lower.shape[1], np.zeros((len(X), problem.n_scores))
+        rank, coefficients = lower.shape[1], np.zeros((n, problem.n_scores))
         coefficients[order[:rank]] = solve_triangular(lower[:rank], solution.value[:-1], lower=True, trans=1)
-        return Expansion(X, coefficients, solution.value[-1], alpha, "cholesky", solution)
+        return Expansion(rows.X, coefficients, solution.value[-1], alpha, "cholesky", solution)
 
     # --- iterations ---------------------------------------------------------------------------------------------
 
     def _by_eigenpro(
-        self,
-        kernel: Kernel,
-        X: Array,
-        loss: Loss,
-        error: Any,
-        weights: Array,
-        alpha: float,
-        shift: Array,
-        rng: np.random.Generator,
-        progress: Any,
+        self, kernel: Kernel, rows: Rows, loss: Loss, alpha: float, rng: np.random.Generator, progress: Any
     ) -> Expansion:
         """Fit by EigenPro; some rows are held out to know when to stop, unless that is not wanted."""
-        kept, held = np.arange(len(X)), None
-        if self.early_stopping and len(X) >= 20:
-            n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * len(X))))
-            order = rng.permutation(len(X))
-            held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-        points = X[kept]
-        among_kept = replace(loss, slope=lambda scores, rows: loss.slope(scores, kept[rows]))
+        n = len(rows.X)
+        stopping = self.early_stopping and n >= 20
+        n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * n))) if stopping else 0
+        held, kept = (np.sort(part) for part in np.split(rng.permutation(n), [n_held]))
+        points = rows.X[kept]
 
         def held_out_error(coefficients: Floats, intercept: Floats) -> float:
-            values = np.asarray(kernel.operator(X[held], points) @ coefficients.astype(X.dtype), dtype=np.float64)
-            return error(values + intercept, held)
+            scores = _values(kernel, rows.X[held], points, coefficients).astype(np.float64) + intercept
+            return float(np.average(loss.values(scores, held), weights=rows.weights[held]))
 
         solution = eigenpro(
             KernelRows(kernel, points),
-            among_kept,
+            loss.among(kept),
             alpha,
-            weights[kept],
+            rows.weights[kept],
             rng,
             tolerance=self.tol,
             max_epochs=self.max_iter,
-            held_out_error=None if held is None else held_out_error,
+            held_out_error=held_out_error if stopping else None,
             progress=progress,
         )
-        return Expansion(points, solution.value[:-1], solution.value[-1] + shift, alpha, "eigenpro", solution)
+        return Expansion(points, solution.value[:-1], solution.value[-1], alpha, "eigenpro", solution)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -278,6 +248,48 @@ class ExactModel(KernelMachine):
         ]
 
 
+def narrow(n_rows: int) -> Narrow:
+    """Give the features of trials: a kernel machine is like a model with more features than rows."""
+    return Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), max(64, 2 * n_rows))
+
+
+def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:
+    """Give the (n, k) values of an expansion without intercept, in the precision of the data."""
+    return np.asarray(kernel.operator(X, points) @ coefficients.astype(X.dtype))
+
+
+def _squares(Y: Floats) -> Loss:
+    """Give half the squared errors of some rows."""
+    return Loss(
+        values=lambda scores, rows: 0.5 * np.square(scores - Y[rows]).sum(axis=1),
+        slope=lambda scores, rows: scores - Y[rows],
+        curvature=1.0,
+        intercept=np.zeros(Y.shape[1]),
+    )
+
+
+def _log_losses(codes: Array, n_classes: int, intercept: Floats) -> Loss:
+    """Give the log losses of some rows; the bound of their curvature is Böhning's (1992)."""
+    return Loss(
+        values=lambda scores, rows: log_losses(scores, codes[rows])[0],
+        slope=lambda scores, rows: log_losses(scores, codes[rows])[1],
+        curvature=0.25 if n_classes == 2 else 0.5,
+        intercept=intercept,
+    )
+
+
+def _by_cholesky(kernel: Kernel, rows: Rows, penalties: list[float], criterion: Criterion) -> Expansion:
+    """Solve with the whole kernel matrix; of several penalties the one that is judged best is taken."""
+    K, Y, w = kernel(rows.X).astype(np.float64, copy=False), rows.targets, rows.weights
+    alpha = penalties[0]
+    if len(penalties) > 1:
+        held_out = one_in_ten(tuning.hashes_of_rows(rows.X, 0))
+        alpha = _best_penalty(K, Y, w, penalties, held_out, criterion)
+    coefficients, message = _solve(K, Y, w, alpha)
+    solution = Solution(coefficients, True, 0, 0.0, message)
+    return Expansion(rows.X, coefficients, np.zeros(Y.shape[1]), alpha, "cholesky", solution)
+
+
 def _solve(K: Floats, Y: Floats, weights: Floats, alpha: float) -> tuple[Floats, str]:
     """Solve ``(K + alpha / w) c = y`` in its symmetric form; directions without information are left out."""
     roots = np.sqrt(weights)
@@ -291,18 +303,19 @@ def _solve(K: Floats, Y: Floats, weights: Floats, alpha: float) -> tuple[Floats,
     return roots[:, None] * factor.solve(roots[:, None] * Y), factor.message
 
 
-def _best_penalty(K: Floats, Y: Floats, weights: Floats, penalties: list[float], hashes: Array) -> float:
-    """Choose the penalty by the squared error on a tenth of the rows, which hashes hold out together."""
-    held = hashes % 10 == 0
-    if held.all() or not held.any():
+def _best_penalty(
+    K: Floats, Y: Floats, weights: Floats, penalties: list[float], held_out: Array | None, criterion: Criterion
+) -> float:
+    """Choose the penalty by some rows; without such rows, the middle one."""
+    if held_out is None:
         return penalties[len(penalties) // 2]
-    kept, held = np.flatnonzero(~held), np.flatnonzero(held)
+    kept, held = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner, outer = K[np.ix_(kept, kept)], K[np.ix_(held, kept)]
     mean = np.average(Y[kept], axis=0, weights=weights[kept])
 
     def error(alpha: float) -> float:
         coefficients, _ = _solve(inner, Y[kept] - mean, weights[kept], alpha)
-        return float(weights[held] @ np.square(outer @ coefficients + mean - Y[held]).sum(axis=1))
+        return least(weights[held] @ criterion(outer @ coefficients + mean, held))
 
     return min(penalties, key=error)
 

@@ -10,9 +10,8 @@ from .._validation import check_choice
 from ..kernels import Kernel
 from . import labels
 from .classification import Classification
-from .exact import ExactModel
-from .inputs import with_weight
-from .trials import LogLossTrial, SquaredErrorTrial, Trial
+from .exact import ExactModel, Rows, narrow
+from .trials import trial_of_classes
 
 
 class KernelClassifier(Classification, ExactModel):
@@ -26,7 +25,7 @@ class KernelClassifier(Classification, ExactModel):
     kernel, solver, tol, early_stopping, verbose, random_state
         See `KernelRegressor`.
     alpha : float or "auto", default="auto"
-        Penalty; "auto" chooses it on held-out rows, by their squared error or log loss.
+        Penalty; "auto" chooses it by the log loss of held-out rows, for "squared_error" at their best temperature.
     loss : {"squared_error", "log_loss"}, default="squared_error"
     class_weight : None, "balanced" or dict, default=None
     max_iter : int, default=100
@@ -93,28 +92,21 @@ class KernelClassifier(Classification, ExactModel):
         """
         rng = self._validate_parameters()
         given, X = X, self._checked(X, reset=True)
-        classes, codes = labels.classes_and_codes(self, y, X)
-        weights = labels.weights_by_class(self, sample_weight, X, classes, codes)
-        X, codes, weights = with_weight(X, codes, weights)
+        classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
         for_trial, for_solver = rng.spawn(2)
         with self._progress() as progress:
-            trial, targets = self._trial(X, codes, len(classes), weights, for_trial)
+            trial = trial_of_classes(self.loss, narrow(len(X)), X, codes, len(classes), weights, for_trial)
             kernel = self._chosen_kernel(trial)
             if self.loss == "log_loss":
-                rest = (codes, len(classes), weights, trial, for_solver, progress)
-                expansion = self._fit_log_loss(kernel, X, *rest)
+                rows = Rows.of(X, codes, weights)
+                expansion = self._fit_log_loss(kernel, rows, len(classes), trial, for_solver, progress)
             else:
-                expansion = self._fit_squares(kernel, X, targets, weights, trial, for_solver, progress)
+                rows = Rows.of(X, labels.indicators(codes, len(classes)), weights)
+                expansion = self._fit_squares(kernel, rows, trial, for_solver, progress, codes)
         self._warn(expansion)
         state = {"classes_": classes, "temperature_": 1.0, "_by_softmax": self.loss == "log_loss"}
         self._accept(given, kernel_=kernel, _expansion=expansion, **state)
         return self
-
-    def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> tuple[Trial, Any]:
-        targets = labels.indicators(codes, n_classes)
-        if self.loss == "log_loss":
-            return LogLossTrial(self._trial_map, X, codes, n_classes, weights, rng), targets
-        return SquaredErrorTrial(self._trial_map, X, targets, weights, rng), targets
 
     @property
     def intercept_(self) -> Any:

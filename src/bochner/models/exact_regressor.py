@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .exact import ExactModel
-from .inputs import targets_of, weights_of, with_weight
-from .trials import SquaredErrorTrial
+from .exact import ExactModel, Rows, narrow
+from .inputs import regression_rows
+from .trials import RidgeTrial
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
@@ -72,13 +72,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         """
         rng = self._validate_parameters()
         given, X = X, self._checked(X, reset=True)
-        targets, flat = targets_of(self, y, X)
-        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_solver = rng.spawn(2)
         with self._progress() as progress:
-            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
+            trial = RidgeTrial(narrow(len(X)), X, targets, weights, for_trial)
             kernel = self._chosen_kernel(trial)
-            expansion = self._fit_squares(kernel, X, targets, weights, trial, for_solver, progress)
+            expansion = self._fit_squares(kernel, Rows.of(X, targets, weights), trial, for_solver, progress)
         self._warn(expansion)
         self._accept(given, kernel_=kernel, _expansion=expansion, _flat=flat)
         return self

@@ -11,6 +11,12 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 Array = NDArray[Any]
 
 
+def regression_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None, bool]:
+    """Check y and the weights; give the rows that have weight, (n, k) targets, weights, and whether y is a vector."""
+    targets, flat = targets_of(estimator, y, X)
+    return *with_weight(X, targets, weights_of(estimator, sample_weight, X)), flat
+
+
 def targets_of(estimator: Any, y: Any, X: Any) -> tuple[Array, bool]:
     """Check y and give it as (n, k), and whether it came as a vector."""
     require_targets(estimator, y)

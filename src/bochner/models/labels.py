@@ -11,9 +11,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from .._validation import invalid, is_number
-from .inputs import require_targets, weights_of
+from .inputs import require_targets, weights_of, with_weight
 
 Array = NDArray[Any]
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array, Array | None]:
+    """Check y and the weights; give the classes, the rows that have weight, their codes and their weights."""
+    classes, codes = classes_and_codes(estimator, y, X)
+    weights = weights_by_class(estimator, sample_weight, X, classes, codes)
+    return classes, *with_weight(X, codes, weights)
 
 
 def classes_and_codes(estimator: Any, y: Any, X: Any) -> tuple[Array, Array]:

@@ -30,6 +30,7 @@ from ..solvers import (
     rows_of,
 )
 from .costs import WIDEST_GRAM
+from .held_out import HeldOutRows, Judging, least, one_in_ten, rows_to_look_at, squared_errors
 from .tuning import FOLDS, parts_of_rows, smallest_alpha, threads_for
 
 Array = NDArray[Any]
@@ -39,8 +40,8 @@ Progress = Callable[[str, float], None]
 SMALL, TINY = 1 << 20, 1 << 15
 #: Widths at which a factorisation takes no time, and rows per feature beside which it does not count.
 _FEW_FEATURES, _MANY_ROWS = 512, 64
-#: One of so many rows is held out when iterations compare penalties; how far these go.
-_HELD_OUT, _ROUGH, _ROUGH_ITERATIONS = 10, 1e-2, 30
+#: How far iterations go that compare penalties.
+_ROUGH, _ROUGH_ITERATIONS = 1e-2, 30
 
 
 @dataclass(frozen=True)
@@ -123,18 +124,22 @@ def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, preci
     return FoldedGram(n_features, n_targets, n_parts, precise)
 
 
-def ridge_from_sums(folded: FoldedGram, alpha: float | None) -> LinearModel:
-    """Solve for given sums; without a penalty, choose it."""
-    gram, alpha, factor = _factored(folded, alpha)
+def ridge_from_sums(folded: FoldedGram, alpha: float | None, error: Any = None) -> LinearModel:
+    """Solve for given sums; without a penalty, choose it, by an error that is not the squared one if it is given."""
+    gram, alpha, factor = _factored(folded, alpha, error)
     return _ridge_model(gram, alpha, factor, Solution(factor.solve(gram.cross), True, 0, 0.0, factor.message))
 
 
-def _factored(folded: FoldedGram, alpha: float | None) -> tuple[Gram, float, Factor]:
+def _n_held(folded: FoldedGram) -> int | None:
+    """Say how many parts are held out: the first of two, or each in turn."""
+    return None if len(folded.parts) > 2 else 1
+
+
+def _factored(folded: FoldedGram, alpha: float | None, error: Any = None) -> tuple[Gram, float, Factor]:
     """Give the total sums, the penalty, chosen if there is none, and the factor of both."""
     if alpha is None:
-        n_held = None if len(folded.parts) > 2 else 1
         precision = np.float64 if folded.parts[0].precise else np.float32
-        alpha = choose_alpha(folded, smallest_alpha(precision), n_held=n_held)[0]
+        alpha = choose_alpha(folded, smallest_alpha(precision), n_held=_n_held(folded), error=error)[0]
     total = folded.total()
     return total, alpha, total.factor(alpha)
 
@@ -157,23 +162,38 @@ def _uncertainty(
 
 
 def ridge_by_gram(
-    design: Design, targets: Array, weights: Array | None, alpha: float | None, hashes: Array | None, effort: Effort
+    design: Design, targets: Array, weights: Array | None, alpha: float | None, judging: Judging | None, effort: Effort
 ) -> LinearModel:
     """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
 
-    Hashes of the rows say which are held out together; they are needed if the penalty is to be chosen.
+    How penalties are judged must be said if there is none.
     """
     single = design.dtype == np.float32
     folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
-    parts = np.zeros(design.shape[0], int) if hashes is None else parts_of_rows(hashes, len(folded.parts))
+    parts = np.zeros(design.shape[0], int) if judging is None else parts_of_rows(judging.hashes, len(folded.parts))
+    held_out = _held_out(design, weights, parts, _n_held(folded), judging)
     for rows, block in design.telling("Gram matrix", effort.progress):
         folded.update(block, targets[rows], rows_of(weights, rows), parts[rows])
+        if held_out is not None:
+            held_out.take(rows, block)
+    error = None if held_out is None else held_out.error
     if not single:
-        return ridge_from_sums(folded, alpha)
-    gram, alpha, factor = _factored(folded, alpha)
+        return ridge_from_sums(folded, alpha, error)
+    gram, alpha, factor = _factored(folded, alpha, error)
     solution = refine(design, targets, weights, gram, alpha, factor, progress=effort.progress)
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
     return _ridge_model(gram, alpha, factor, solution)
+
+
+def _held_out(
+    design: Design, weights: Array | None, parts: Array, n_held: int | None, judging: Judging | None
+) -> HeldOutRows | None:
+    """Make room for the rows that penalties are judged by, if the sums alone cannot tell."""
+    if judging is None or judging.criterion is None:
+        return None
+    rows = rows_to_look_at(parts, n_held, judging.hashes)
+    features = np.empty((len(rows), design.shape[1]), dtype=design.dtype)
+    return HeldOutRows(features, rows, parts[rows], rows_of(weights, rows), judging.criterion)
 
 
 def ridge_by_iteration(
@@ -182,22 +202,21 @@ def ridge_by_iteration(
     targets: Array,
     weights: Array | None,
     alphas: Sequence[float],
-    hashes: Array | None,
+    judging: Judging | None,
     effort: Effort,
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows.
 
-    Of several penalties the one with the least squared error on held-out rows is taken; hashes of the rows say which
-    are held out together.
+    Of several penalties the one that is judged best on held-out rows is taken.
     """
     weight, target_mean = _total(design, weights), np.average(targets, axis=0, weights=weights)
     targets = targets - target_mean
     mean, cross = moments(design.telling("Moments", effort.progress), targets, weights)
     preconditioning = Preconditioning(some, weight, 1.0, effort)
     alpha, start = alphas[0], None
-    if hashes is not None:
+    if judging is not None:
         rough = preconditioning.at(float(np.exp(np.log(alphas).mean())))
-        alpha, start = _best_penalty(design, targets, weights, alphas, hashes, rough, effort)
+        alpha, start = _best_penalty(design, targets, weights, alphas, judging, rough, effort)
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -224,7 +243,7 @@ def _best_penalty(
     targets: Array,
     weights: Array | None,
     alphas: Sequence[float],
-    hashes: Array,
+    judging: Judging,
     preconditioner: Preconditioner,
     effort: Effort,
 ) -> tuple[float, Floats | None]:
@@ -232,8 +251,8 @@ def _best_penalty(
 
     The solution for the chosen penalty comes along, for the iterations with all rows to begin at.
     """
-    held = hashes % _HELD_OUT == 0
-    if held.all() or not held.any():
+    held, criterion = one_in_ten(judging.hashes), judging.criterion or squared_errors(targets)
+    if held is None:
         return float(alphas[len(alphas) // 2]), None
     w = np.where(held, 0.0, 1.0 if weights is None else weights)
     mean, cross = moments(design, targets, w)
@@ -248,13 +267,14 @@ def _best_penalty(
     ).value
     shift = np.tile(np.average(targets, axis=0, weights=w), len(alphas)) - mean @ found
 
-    def squared_errors(rows: slice, block: Array) -> tuple[Array]:
-        here = held[rows]
-        errors = np.square(block[here] @ found + shift - np.tile(targets[rows][here], len(alphas)))
-        return (errors.sum(axis=0) if weights is None else weights[rows][here] @ errors,)
+    def losses(rows: slice, block: Array) -> tuple[Array]:
+        here = np.flatnonzero(held[rows])
+        w = np.ones(len(here)) if weights is None else weights[rows][here]
+        scores = np.split(block[here] @ found + shift, len(alphas), axis=1)
+        return (np.stack([w @ criterion(one, rows.start + here) for one in scores]),)
 
-    (errors,) = design.total(squared_errors)
-    best = int(errors.reshape(len(alphas), -1).sum(axis=1).argmin())
+    (sums,) = design.total(losses)
+    best = int(np.argmin([least(of_one) for of_one in sums]))
     return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
 
 

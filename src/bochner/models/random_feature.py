@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import is_integer
 from ..features import RandomFeatures
 from ..kernels import Kernel
 from ..solvers import Design, FoldedGram, rows_of
 from . import costs, tuning
 from .base import KernelMachine
+from .held_out import Criterion, Judging
 from .linear import Effort, LinearModel, Sample, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
-from .trials import Trial
+from .trials import Narrow, Trial
 
 Array = NDArray[Any]
 
@@ -56,6 +56,10 @@ class RandomFeatureModel(KernelMachine):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _validate_parameters(self) -> np.random.Generator:
+        self._map(self._kernel(), self.n_components, None).checked_kernel()
+        return super()._validate_parameters()
+
     def _solvers(self) -> list[str]:
         return ["auto", "gram", "conjugate_gradient"]
 
@@ -69,9 +73,10 @@ class RandomFeatureModel(KernelMachine):
             kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
         )
 
-    def _trial_map(self, kernel: Kernel, seed: int, n_rows: int, n_trial: int) -> RandomFeatures:
-        """Make the features of a trial on some of the rows."""
-        return self._map(kernel, tuning.trial_width(self.n_components, n_rows, n_trial), seed)
+    @property
+    def _narrow(self) -> Narrow:
+        """The features of trials."""
+        return Narrow(self._map, self.n_components)
 
     def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
         """Draw the features, after the length scale was chosen if that was left to us."""
@@ -96,10 +101,9 @@ class RandomFeatureModel(KernelMachine):
         return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, memory)
 
     def _check_size(self, X: Any, n_outputs: int) -> None:
-        """Raise if the fit cannot find its memory; whoever wrote a width that is no number is told so later."""
-        if is_integer(self.n_components):
-            ridge = self.solver in ("gram", "conjugate_gradient")
-            self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
+        """Raise if the fit cannot find its memory."""
+        ridge = self.solver in ("gram", "conjugate_gradient")
+        self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
 
     def _check_memory(self, problem: costs.Problem, solver: str) -> None:
         """Raise, before any work, if the solver would not find the memory that it cannot do without."""
@@ -123,22 +127,19 @@ class RandomFeatureModel(KernelMachine):
         trial: Trial,
         rng: np.random.Generator,
         progress: Any,
+        criterion: Criterion | None = None,
     ) -> LinearModel:
         design, alpha = self._design(features, X), self._given_alpha
         problem = self._problem(X, targets.shape[1])
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
+        judging = None if alpha is not None else Judging(tuning.hashes_of_rows(X, 0), criterion)
         if solver == "gram":
-            hashes = None if alpha is not None else tuning.hashes_of_rows(X, 0)
-            model = ridge_by_gram(design, targets, weights, alpha, hashes, self._effort(progress))
+            model = ridge_by_gram(design, targets, weights, alpha, judging, self._effort(progress))
         else:
-            if alpha is None:
-                weight = float(X.shape[0] if weights is None else weights.sum())
-                alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight)
-                hashes = tuning.hashes_of_rows(X, 0)
-            else:
-                alphas, hashes = [alpha], None
+            weight = float(X.shape[0] if weights is None else weights.sum())
+            alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight) if alpha is None else [alpha]
             some = self._some(features, X, weights, problem, rng)
-            model = ridge_by_iteration(design, some, targets, weights, alphas, hashes, self._effort(progress))
+            model = ridge_by_iteration(design, some, targets, weights, alphas, judging, self._effort(progress))
         self._warn(model)
         return model
 

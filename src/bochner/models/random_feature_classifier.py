@@ -12,10 +12,11 @@ from ..kernels import Kernel
 from ..solvers import FoldedGram, curvature_weights, log_losses, rows_of
 from . import labels, temperature
 from .classification import Classification
+from .held_out import tempered_log_losses
 from .inputs import with_weight
 from .linear import LinearModel, ridge_from_sums, softmax_model
 from .random_feature import RandomFeatureModel
-from .trials import LogLossTrial, SquaredErrorTrial, Trial
+from .trials import trial_of_classes
 
 Array = NDArray[Any]
 
@@ -35,7 +36,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         See `RandomFeatureRegressor`.
     alpha : float or "auto", default="auto"
         Penalty; "auto" chooses it by the log loss of held-out rows of a subsample, or for "squared_error" by the
-        squared error of held-out rows.
+        log loss that scores of held-out rows have at their best temperature (in streams by their squared error).
     loss : {"log_loss", "squared_error"}, default="log_loss"
     class_weight : None, "balanced" or dict, default=None
     temperature_scaling : bool, default=False
@@ -125,16 +126,14 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         """
         rng = self._validate_parameters()
         given, X = X, self._checked(X, reset=True)
-        classes, codes = labels.classes_and_codes(self, y, X)
-        weights = labels.weights_by_class(self, sample_weight, X, classes, codes)
-        X, codes, weights = with_weight(X, codes, weights)
+        classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
         for_trial, for_features, for_solver, for_split = rng.spawn(4)
         kept = held = None
         if self.temperature_scaling:
             kept, held = temperature.kept_and_held_out(codes, for_split)
         self._check_size(X, len(classes))
         with self._progress() as progress:
-            trial = self._trial(X, codes, len(classes), weights, for_trial)
+            trial = trial_of_classes(self.loss, self._narrow, X, codes, len(classes), weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             rest = (X, codes, weights) if kept is None else (X[kept], codes[kept], rows_of(weights, kept))
             model = self._fit_model(features, *rest, len(classes), trial, for_solver, progress)
@@ -146,11 +145,6 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         state = {"classes_": classes, "temperature_": divisor, "_by_softmax": by_softmax}
         self._accept(given, features_=features, _model=model, _sums=None, **state)
         return self
-
-    def _trial(self, X: Any, codes: Array, n_classes: int, weights: Array | None, rng: np.random.Generator) -> Trial:
-        if self.loss == "log_loss":
-            return LogLossTrial(self._trial_map, X, codes, n_classes, weights, rng)
-        return SquaredErrorTrial(self._trial_map, X, labels.indicators(codes, n_classes), weights, rng)
 
     def _fit_model(
         self,
@@ -166,7 +160,9 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         if self.loss == "squared_error":
             targets = labels.indicators(codes, n_classes)
             mean = np.average(targets, axis=0, weights=weights)
-            return self._fit_ridge(features, X, targets - mean, weights, trial, rng, progress).shifted(mean)
+            criterion = tempered_log_losses(codes, mean)
+            model = self._fit_ridge(features, X, targets - mean, weights, trial, rng, progress, criterion)
+            return model.shifted(mean)
         alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
         design = self._design(features, X)
         problem = self._problem(X, n_classes)
@@ -208,7 +204,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         X, codes, weights = with_weight(X, codes, weights)
         for_trial, for_features, _, _ = rng.spawn(4)
         if first:
-            trial = self._trial(X, codes, len(declared), weights, for_trial)
+            trial = trial_of_classes(self.loss, self._narrow, X, codes, len(declared), weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, model = self._empty_sums(X, 1 if len(declared) == 2 else len(declared)), None
         else:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .inputs import targets_of, weights_of, with_weight
+from .inputs import regression_rows
 from .linear import LinearModel, Uncertainty
 from .random_feature import RandomFeatureModel
-from .trials import SquaredErrorTrial
+from .trials import RidgeTrial
 
 Array = NDArray[Any]
 
@@ -80,13 +80,12 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         """
         rng = self._validate_parameters()
         given, X = X, self._checked(X, reset=True)
-        targets, flat = targets_of(self, y, X)
-        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_features, for_solver = rng.spawn(3)
         mean = np.average(targets, axis=0, weights=weights)
         self._check_size(X, targets.shape[1])
         with self._progress() as progress:
-            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
+            trial = RidgeTrial(self._narrow, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             model = self._fit_ridge(features, X, targets - mean, weights, trial, for_solver, progress)
         self._accept(given, features_=features, _model=model.shifted(mean), _sums=None, _flat=flat)
@@ -110,11 +109,10 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         rng = self._validate_parameters()
         first = getattr(self, "_sums", None) is None
         given, X = X, self._checked(X, reset=first)
-        targets, flat = targets_of(self, y, X)
-        X, targets, weights = with_weight(X, targets, weights_of(self, sample_weight, X))
+        X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_features, _ = rng.spawn(3)
         if first:
-            trial = SquaredErrorTrial(self._trial_map, X, targets, weights, for_trial)
+            trial = RidgeTrial(self._narrow, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,10 +14,33 @@ from numpy.typing import NDArray
 from ..features import RandomFeatures
 from ..kernels import Kernel
 from . import tuning
+from .held_out import Judging, tempered_log_losses
+from .labels import indicators
 
 Array = NDArray[Any]
-#: Makes unfitted features of a kernel and a seed, for some of the rows: it is told how many there are in all, and here.
-MakeFeatures = Callable[[Kernel, int, int, int], RandomFeatures]
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """Makes unfitted features of a kernel, a width and a seed; the model itself has so many of them."""
+
+    make: Callable[[Kernel, int, int], RandomFeatures]
+    n_components: int
+
+
+def trial_of_classes(
+    loss: str,
+    narrow: Narrow,
+    X: Any,
+    codes: Array,
+    n_classes: int,
+    weights: Array | None,
+    rng: np.random.Generator,
+) -> Trial:
+    """Choose the rows on which a classifier is tried, by the loss that it minimises."""
+    if loss == "log_loss":
+        return LogLossTrial(narrow, X, codes, n_classes, weights, rng)
+    return RidgeTrial(narrow, X, indicators(codes, n_classes), weights, rng, codes)
 
 
 class Trial(ABC):
@@ -25,9 +49,10 @@ class Trial(ABC):
     #: Rows at most.
     most_rows: ClassVar[int]
 
-    def __init__(self, make: MakeFeatures, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
-        self._make, self._seed, self._n_rows = make, int(rng.integers(2**31)), X.shape[0]
-        self.rows = tuning.trial_rows(X.shape[0], self.most_rows, rng)
+    def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
+        self._make, self._seed = narrow.make, int(rng.integers(2**31))
+        n_trial, self._width = tuning.trial_shape(X.shape[0], narrow.n_components, self.most_rows)
+        self.rows = np.sort(rng.choice(X.shape[0], n_trial, replace=False))
         self._X = X[self.rows]
         # Weights that are all zero here say nothing about these rows.
         self._weights = None if weights is None or not weights[self.rows].any() else weights[self.rows]
@@ -60,26 +85,44 @@ class Trial(ABC):
 
     def _features(self, kernel: Kernel) -> Array:
         """Compute features of the rows; all kernels get the same random numbers."""
-        return self._make(kernel, self._seed, self._n_rows, len(self.rows)).fit(self._X).transform(self._X)
+        return self._make(kernel, self._width, self._seed).fit(self._X).transform(self._X)
 
     @abstractmethod
     def _try(self, matrix: Array) -> tuple[float, float]:
         """Give the best penalty for features, and its score."""
 
 
-class SquaredErrorTrial(Trial):
-    """Trials by the cross-validated squared error, from sums over the rows: many rows cost little."""
+class RidgeTrial(Trial):
+    """Trials by the cross-validated error of ridge regression, from sums over the rows: many rows cost little.
+
+    Kernels are compared by the squared error, which varies least. With codes of classes, whose indicators the targets
+    are, the penalty of a kernel is chosen by the log loss.
+    """
 
     most_rows = 32_768
 
     def __init__(
-        self, make: MakeFeatures, X: Any, targets: Array, weights: Array | None, rng: np.random.Generator
+        self,
+        narrow: Narrow,
+        X: Any,
+        targets: Array,
+        weights: Array | None,
+        rng: np.random.Generator,
+        codes: Array | None = None,
     ) -> None:
-        super().__init__(make, X, weights, rng)
+        super().__init__(narrow, X, weights, rng)
         self._targets = targets[self.rows]
+        self._criterion = None if codes is None else tempered_log_losses(codes[self.rows], np.zeros(1))
+
+    def penalty(self, kernel: Kernel) -> float:
+        """Give the best penalty of a kernel, by the criterion if there is one."""
+        if self._criterion is None:
+            return super().penalty(kernel)
+        judging = Judging(self.hashes, self._criterion)
+        return tuning.ridge_score(self._features(kernel), self._targets, self._weights, judging)[0]
 
     def _try(self, matrix: Array) -> tuple[float, float]:
-        return tuning.squared_error_score(matrix, self._targets, self._weights, self.hashes)
+        return tuning.ridge_score(matrix, self._targets, self._weights, Judging(self.hashes))
 
 
 class LogLossTrial(Trial):
@@ -89,14 +132,14 @@ class LogLossTrial(Trial):
 
     def __init__(
         self,
-        make: MakeFeatures,
+        narrow: Narrow,
         X: Any,
         codes: Array,
         n_classes: int,
         weights: Array | None,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(make, X, weights, rng)
+        super().__init__(narrow, X, weights, rng)
         self._codes, self._n_classes = codes[self.rows], n_classes
         # Weights that stand for many repetitions go with as much larger penalties.
         mean_weight = 1.0 if self._weights is None else float(self._weights.mean())

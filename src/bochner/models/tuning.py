@@ -23,6 +23,7 @@ from ..solvers import (
     minimise_softmax,
     rows_of,
 )
+from .held_out import HeldOutRows, Judging, rows_to_look_at
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance must bring.
@@ -42,19 +43,16 @@ def threads_for(shape: tuple[int, int]) -> Any:
     return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= 1 << 18 else nullcontext()
 
 
-def trial_rows(n_rows: int, most: int, rng: np.random.Generator) -> Array:
-    """Choose the rows of a trial: an eighth of the data, but at least 2000 if there are as many, and no more than most.
+def trial_shape(n_rows: int, n_components: int, most_rows: int) -> tuple[int, int]:
+    """Choose the rows and features of a trial: smaller than the model, but with as many features per row.
 
-    The more rows, the shorter the best length scale: few rows would choose it too long.
+    With few rows or few features per row the best length scale is longer. An eighth of the rows at least, 2000 if there
+    are as many, and no more than the most; 1024 features, for wide models up to twice as many.
     """
-    n_trial = min(n_rows, max(2000, min(most, n_rows // 8)))
-    return np.sort(rng.choice(n_rows, n_trial, replace=False))
-
-
-def trial_width(n_components: int, n_rows: int, n_trial: int) -> int:
-    """Choose the features of a trial: for wide models more, in proportion to the rows."""
-    in_proportion = 2 * (n_components * n_trial // (2 * n_rows))
-    return min(n_components, max(TRIAL_FEATURES, min(2 * TRIAL_FEATURES, in_proportion)))
+    proportional = n_rows * TRIAL_FEATURES // max(n_components, TRIAL_FEATURES)
+    n_trial = min(n_rows, max(2000, min(most_rows, max(n_rows // 8, proportional))))
+    width = 2 * (n_components * n_trial // (2 * n_rows))
+    return n_trial, min(n_components, max(TRIAL_FEATURES, min(2 * TRIAL_FEATURES, width)))
 
 
 def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
@@ -81,13 +79,18 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Ker
     return kernel.replace(length_scale=start * 2.0**best)
 
 
-def squared_error_score(matrix: Array, targets: Array, weights: Array | None, hashes: Array) -> tuple[float, float]:
-    """Give the penalty of the least squared error by cross-validation, and that error."""
+def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: Judging) -> tuple[float, float]:
+    """Give the penalty of the least error by cross-validation, and that error."""
     narrow = matrix.shape[1] <= TRIAL_FEATURES
     n_parts, n_held = (FOLDS, None) if narrow else (2, 1)  # of many features, factorisations are what costs
     folded = FoldedGram(matrix.shape[1], targets.shape[1], n_parts, precise=matrix.dtype == np.float64)
-    folded.update(matrix, targets, weights, parts_of_rows(hashes, n_parts))
-    alpha, scores = choose_alpha(folded, smallest_alpha(matrix.dtype), n_held=n_held)
+    parts = parts_of_rows(judging.hashes, n_parts)
+    folded.update(matrix, targets, weights, parts)
+    error = None
+    if judging.criterion is not None:
+        rows = rows_to_look_at(parts, n_held, judging.hashes)
+        error = HeldOutRows(matrix[rows], rows, parts[rows], rows_of(weights, rows), judging.criterion).error
+    alpha, scores = choose_alpha(folded, smallest_alpha(matrix.dtype), n_held=n_held, error=error)
     return alpha, scores[alpha]
 
 
@@ -117,9 +120,8 @@ def hashes_of_rows(X: Any, seed: int) -> Array:
     A multilinear hash: the bits of the values, each times a random odd number of its column, summed modulo 2^64, of
     which the upper half counts. Zeros add nothing, so sparse and dense rows, float32 and float64, are the same.
     """
-    factors = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
+    odd = np.uint64(1)
+    factors = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) << odd | odd
     if hasattr(X, "indptr"):
         ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_bits(X.data) * factors[X.indices])])
         return ((ends[X.indptr[1:]] - ends[X.indptr[:-1]]) >> np.uint64(32)).astype(np.uint32)

@@ -5,7 +5,7 @@ from .conjugate_gradient import centred_normal, conjugate_gradient, moments, rid
 from .eigenpro import KernelMatrix, Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
-from .softmax import Softmax, curvature_weights, log_losses, minimise_softmax
+from .softmax import Softmax, curvature_weights, log_losses, log_odds, minimise_softmax
 
 __all__ = [
     "Design",
@@ -27,6 +27,7 @@ __all__ = [
     "gram_preconditioner",
     "ignore_progress",
     "log_losses",
+    "log_odds",
     "minimise_softmax",
     "moments",
     "refine",

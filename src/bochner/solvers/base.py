@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.schedule import run, slices, sum_in_order
+from ..engine.schedule import accumulate, run, slices, sum_in_order
 
 Array = NDArray[Any]
 Block = tuple[slice, Array]
@@ -132,16 +132,11 @@ class Design(ABC):
         block_rows = min(self.block_rows, self._rows_in_cache)
         blocks = slices(self.shape[0], block_rows)
 
-        def sums_of(lane: slice) -> tuple[NDArray[np.float64], ...]:
+        def sums_of(lane: slice) -> list[NDArray[np.float64]]:
             buffer = np.empty((block_rows, self.shape[1]), dtype=self.dtype)
-            sums: tuple[NDArray[np.float64], ...] = ()
+            sums: list[NDArray[np.float64]] = []
             for rows in blocks[lane]:
-                parts = contribution(rows, self._read(rows, buffer[: _length(rows)]))
-                if sums:
-                    for one, part in zip(sums, parts, strict=True):
-                        np.add(one, part, out=one)
-                else:
-                    sums = tuple(np.array(part, dtype=np.float64) for part in parts)
+                accumulate(sums, contribution(rows, self._read(rows, buffer[: _length(rows)])))
             return sums
 
         return sum_in_order(sums_of, slices(len(blocks), -(-len(blocks) // _LANES)), self._tell)

@@ -18,7 +18,7 @@ back. Then t / |S| is the largest eigenvalue, and step lengths and batches can b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,15 +55,23 @@ class KernelMatrix(Protocol):
 
 @dataclass(frozen=True)
 class Loss:
-    """The derivative of a loss with respect to the (m, k) scores of some rows, and a bound of its second derivative.
+    """A loss of the (m, k) scores of some rows: its values, its derivatives, and a bound of its second derivative.
 
-    The intercept is added to all scores, and stays.
+    The (k,) intercept is added to all scores, and stays.
     """
 
+    values: Callable[[Floats, Rows], Floats]
     slope: Callable[[Floats, Rows], Floats]
     curvature: float
-    n_outputs: int
     intercept: Floats
+
+    def among(self, kept: Rows) -> Loss:
+        """Give the loss whose rows are counted among some of the rows of this one."""
+        return replace(
+            self,
+            values=lambda scores, rows: self.values(scores, kept[rows]),
+            slope=lambda scores, rows: self.slope(scores, kept[rows]),
+        )
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ def eigenpro(
     damping = _damping(matrix, weights, rng)
     batch = min(n, damping.best_batch)
     step = damping.step(batch, alpha, loss.curvature)
-    coefficients, intercept = np.zeros((n, loss.n_outputs)), loss.intercept
+    coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
     everything = np.arange(n)
     first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), everything)))
     best = _Best(patience)

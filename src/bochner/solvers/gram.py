@@ -272,10 +272,15 @@ class FoldedGram:
 
 
 def choose_alpha(
-    folded: FoldedGram, low: float, high: float = 1.0, n_held: int | None = None
+    folded: FoldedGram,
+    low: float,
+    high: float = 1.0,
+    n_held: int | None = None,
+    error: Callable[[dict[int, Gram], float], float] | None = None,
 ) -> tuple[float, dict[float, float]]:
-    """Choose the penalty by the squared error on parts that are held out, from the sums alone.
+    """Choose the penalty by the error on parts that are held out: the squared error, which the sums alone can tell.
 
+    Another ``error`` is given, by the number of the part that is held out, the sums of all others, and a penalty.
     Penalties are ``low`` to ``high`` times the total weight: steps of ten downhill from the middle, then the half steps
     beside the best. Only the first ``n_held`` parts are held out in turn; all of them by default.
 
@@ -283,19 +288,22 @@ def choose_alpha(
     -------
     alpha : float
     scores : dict
-        Mean squared errors of all penalties that were tried.
+        Mean errors of all penalties that were tried.
     """
     total, scores = folded.total(), dict[float, float]()
-    held = [part for part in folded.parts[:n_held] if 0.0 < part.weight < total.weight]
+    held = {k: part for k, part in enumerate(folded.parts[:n_held]) if 0.0 < part.weight < total.weight}
     if not held:  # one row, or one row over and over: nothing can be learnt about the penalty
         return total.weight * np.sqrt(low * high), {total.weight * np.sqrt(low * high): np.inf}
-    kept = [total.copy().subtract(part) for part in held]
+    kept = {k: total.copy().subtract(part) for k, part in held.items()}
+
+    def squared_error(kept: dict[int, Gram], alpha: float) -> float:
+        errors = [held[k].squared_error_of(rest, alpha) for k, rest in kept.items()]
+        return sum(errors) / sum(part.weight for part in held.values())
 
     def score(exponent: float) -> float:
         alpha = total.weight * 10.0**exponent
         if alpha not in scores:
-            errors = [part.squared_error_of(rest, alpha) for part, rest in zip(held, kept, strict=True)]
-            scores[alpha] = float(sum(errors) / sum(part.weight for part in held))
+            scores[alpha] = float((error or squared_error)(kept, alpha))
         return scores[alpha]
 
     bounds = round(np.log10(low)), round(np.log10(high))

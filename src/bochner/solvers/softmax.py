@@ -6,7 +6,7 @@ Minimises
 
 for two classes with one score, ``sum_i w_i log(1 + exp(-s_i z_i))``, by L-BFGS in variables u with ``T = R u``, where
 ``R R^T`` approximates the inverse of the Hessian: the curvature of the loss is nearly the Gram matrix of the rows times
-a number, so that in u all directions are alike and some ten iterations do.
+a number, so that in u all directions are nearly alike.
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Float
     residuals = np.exp(logs)
     residuals[rows, classes] -= 1.0
     return -logs[rows, classes], residuals
+
+
+def log_odds(classes: NDArray[np.intp], n_classes: int, weights: Floats | None) -> Floats:
+    """Give the intercept that fits the frequencies of the classes; one number for two classes."""
+    counts = np.bincount(classes, weights=weights, minlength=n_classes)
+    logs = np.log(np.maximum(counts, 0.5) / counts.sum())
+    return logs[1:] - logs[:1] if n_classes == 2 else logs - logs.mean()
 
 
 class Evaluation(NamedTuple):
@@ -91,7 +98,7 @@ class Softmax:
     @cached_property
     def nothing(self) -> tuple[Point, Evaluation]:
         """Coefficients of zero with the intercept of the class frequencies, and what they give: for any penalty."""
-        point = np.zeros((self.design.shape[1], self.n_scores)), self.start_intercept()
+        point = np.zeros((self.design.shape[1], self.n_scores)), log_odds(self.classes, self.n_classes, self.weights)
         return point, self.evaluate(*point)
 
     def evaluate(self, coefficients: Floats, intercept: Floats) -> Evaluation:
@@ -135,12 +142,6 @@ class Softmax:
     def row_mean(self) -> Floats:
         """What is subtracted from the rows."""
         return np.zeros(self.design.shape[1]) if self.mean is None else self.mean
-
-    def start_intercept(self) -> Floats:
-        """Give the intercept that fits the frequencies of the classes."""
-        counts = np.bincount(self.classes, weights=self.weights, minlength=self.n_classes)
-        logs = np.log(np.maximum(counts, 0.5) / counts.sum())
-        return logs[1:] - logs[:1] if self.n_scores == 1 else logs - logs.mean()
 
 
 def minimise_softmax(
