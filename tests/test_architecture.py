@@ -29,6 +29,8 @@ LAYERS = [
     "models",
     "diagnostics",
     "integrations",
+    "datasets",
+    "experiments",
     "cli",
 ]
 #: Layers without scikit-learn, and what they may import beside NumPy and SciPy.
@@ -55,10 +57,14 @@ ONLY_IN = {
     "onnx": "integrations/onnx.py",
 }
 
+#: Public modules that `import bochner` does not import.
+MODULES_OF_THEIR_OWN = ("datasets",)
+
 MODULES = sorted(PACKAGE.rglob("*.py"))
 USERS = sorted(
     [
         *PACKAGE.glob("cli/*.py"),
+        *PACKAGE.glob("experiments/*.py"),
         *(path for name in ("benchmarks", "experiments") for path in ROOT.glob(f"{name}/**/*.py")),
     ]
 )
@@ -132,10 +138,11 @@ def test_an_optional_package_names_its_extra():
 @pytest.mark.parametrize("path", USERS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_command_and_the_benchmarks_use_public_names_only(path):
     for name in imports(path):
-        if name.split(".")[0] != "bochner" or name == "bochner" or name.startswith("bochner.cli"):
+        if name.split(".")[0] != "bochner" or name == "bochner" or name.split(".")[1] in ("cli", "experiments"):
             continue
-        assert name.split(".")[1] in bochner.__all__, f"{name} is not public"
-        assert len(name.split(".")) == 2 or name.startswith("bochner.diagnostics"), f"{name} is a submodule"
+        assert name.split(".")[1] in [*bochner.__all__, *MODULES_OF_THEIR_OWN], f"{name} is not public"
+        public = ("bochner.diagnostics", *(f"bochner.{module}" for module in MODULES_OF_THEIR_OWN))
+        assert len(name.split(".")) == 2 or name.startswith(public), f"{name} is a submodule"
         assert not any(part.startswith("_") for part in name.split(".")), f"{name} is private"
 
 

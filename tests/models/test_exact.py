@@ -20,6 +20,7 @@ from bochner import (
     RandomFeatureClassifier,
     RationalQuadratic,
 )
+from bochner.engine import pairwise
 
 KERNELS = [Gaussian(2.0), Laplacian(3.0), Matern(2.5, 2.0), ExponentialPower(0.7, 3.0), L1Laplacian(5.0)]
 
@@ -112,7 +113,7 @@ def test_eigenpro_fits_every_kernel(kernel):
     new, truth = rows(300, seed=1)
     exact = KernelRegressor(kernel, alpha=0.1, solver="cholesky").fit(X, y).score(new, truth)
     model = KernelRegressor(kernel, alpha=0.1, solver="eigenpro", random_state=0, max_iter=60).fit(X, y)
-    assert model.score(new, truth) > exact - 0.05
+    assert model.score(new, truth) > exact - 0.02
     assert len(model.points_) == 570  # the others told when to stop
 
 
@@ -125,18 +126,34 @@ def test_eigenpro_stops_early_on_noise():
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
-def test_the_matrix_is_never_held_by_iterations():
+def test_the_matrix_is_never_held_by_iterations(monkeypatch):
     """Blocks that eigenpro asks for are rows of a batch by the sample: far less than n by n."""
     X, y = rows(9000)
-    asked = []
+    asked, whole = [], pairwise.matrix
 
-    class Watched(Laplacian):
-        def __call__(self, X, Z=None):
-            asked.append(len(X) * len(X if Z is None else Z))
-            return super().__call__(X, Z)
+    def watched(*block):
+        result = whole(*block)
+        asked.append(result.size)
+        return result
 
-    KernelRegressor(Watched(3.0), alpha=0.1, solver="eigenpro", random_state=0, max_iter=2, tol=1e-1).fit(X, y)
+    monkeypatch.setattr(pairwise, "matrix", watched)
+    KernelRegressor(Laplacian(3.0), alpha=0.1, solver="eigenpro", random_state=0, max_iter=2, tol=1e-1).fit(X, y)
+    assert len(asked) > 4
     assert max(asked) <= 4096**2 < 8550**2
+
+
+def test_coefficients_belong_to_the_rows_in_their_order():
+    X, y = rows(500)
+    given = {"alpha": 0.5, "solver": "eigenpro", "tol": 1e-6, "max_iter": 1000, "random_state": 0}
+    model = KernelRegressor(Laplacian(3.0), early_stopping=False, **given).fit(X, y)
+    assert np.array_equal(model.points_, X)
+    exact = KernelRegressor(Laplacian(3.0), alpha=0.5, solver="cholesky").fit(X, y)
+    assert model.dual_coef_ == pytest.approx(exact.dual_coef_, abs=1e-3 * abs(exact.dual_coef_).max())
+    stopped = KernelRegressor(Laplacian(3.0), **given).fit(X, y)
+    kept = [next(i for i in range(500) if np.array_equal(X[i], point)) for point in stopped.points_]
+    assert kept == sorted(kept)
+    values = Laplacian(3.0)(X, stopped.points_) @ stopped.dual_coef_ + stopped.intercept_
+    assert stopped.predict(X) == pytest.approx(values[:, 0], abs=1e-10)
 
 
 def test_the_choice_goes_by_memory():
@@ -186,10 +203,10 @@ def test_log_loss_is_stationary(n_classes, alpha, weighted):
 def test_log_loss_by_eigenpro_is_that_by_cholesky(n_classes):
     X, _ = rows(1200)
     y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(1200, n_classes))).argmax(axis=1)
-    given = {"loss": "log_loss", "alpha": 1.0, "early_stopping": False, "tol": 1e-3, "random_state": 0}
+    given = {"loss": "log_loss", "alpha": 1.0, "early_stopping": False, "tol": 1e-4, "random_state": 0}
     exact = KernelClassifier(Laplacian(3.0), solver="cholesky", **given).fit(X, y)
     iterated = KernelClassifier(Laplacian(3.0), solver="eigenpro", max_iter=200, **given).fit(X, y)
-    assert iterated.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=1e-2)
+    assert iterated.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=5e-3)
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")

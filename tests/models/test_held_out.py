@@ -87,7 +87,7 @@ def test_the_rows_of_blocks_are_taken_where_they_belong():
     X = rng.normal(size=(3000, 4))
     codes = (X[:, :3] + 0.3 * rng.gumbel(size=(3000, 3))).argmax(axis=1)
     targets = indicators(codes, 3)
-    judging = held_out.Judging(hashes_of_rows(X, 0), held_out.tempered_log_losses(codes, np.zeros(1)))
+    judging = held_out.Judging(hashes_of_rows(X, 0), held_out.tempered_log_losses(codes, targets.mean(axis=0)))
     effort = Effort(1e-6, 50, ignore_progress)
     models = [ridge_by_gram(Design.of(X, rows), targets, None, None, judging, effort) for rows in (77, 3000)]
     assert models[0].alpha == models[1].alpha

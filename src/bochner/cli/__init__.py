@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import bochner
 
@@ -68,7 +69,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--quick", action="store_true", help="fewer rows and features: a few seconds")
     demo.set_defaults(command=_demo)
+    _add_reproduce(commands)
     return parser
+
+
+def _add_reproduce(commands: Any) -> None:
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="measure the tables and figures of the paper anew",
+        description="Measure the tables and figures of the paper anew, and write a page that shows them beside the "
+        "paper's own. What is measured already is not measured again.",
+    )
+    reproduce.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="as table-5 (default: all, see --list)")
+    reproduce.add_argument("--list", action="store_true", help="name the experiments and what is left to do")
+    reproduce.add_argument("--quick", action="store_true", help="all of it small, on data that come with scikit-learn")
+    reproduce.add_argument("--data", type=Path, metavar="FOLDER", help="data sets as .npz files (or: $BOCHNER_DATA)")
+    reproduce.add_argument("--output", type=Path, metavar="FOLDER", help="results (default: bochner-results[-quick])")
+    for name in ("dataset", "kernel", "method", "seed", "norm"):
+        reproduce.add_argument(f"--{name}", action="append", metavar="VALUE", help="only this; can be repeated")
+    reproduce.set_defaults(command=_reproduce)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -76,6 +95,29 @@ def _demo(arguments: argparse.Namespace) -> int:
     from bochner.cli import demo
 
     demo.run(arguments.output, demo.QUICK if arguments.quick else demo.FULL)
+    return 0
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    from bochner.cli import reproduce
+
+    wanted = {name: getattr(arguments, name) for name in ("dataset", "kernel", "method", "seed", "norm")}
+    output = arguments.output or Path("bochner-results-quick" if arguments.quick else "bochner-results")
+    try:
+        request = reproduce.Request(
+            tuple(arguments.experiments),
+            output,
+            arguments.data,
+            arguments.quick,
+            {name: values for name, values in wanted.items() if values},
+        )
+        if arguments.list:
+            reproduce.show_list(request)
+        else:
+            reproduce.run(request)
+    except (ValueError, OSError) as error:
+        print(f"bochner: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

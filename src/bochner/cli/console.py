@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING
 
 try:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.table import Table
 except ImportError as error:
     raise ImportError("The terminal display needs rich. Install it with: pip install 'bochner[cli]'") from error
 
 if TYPE_CHECKING:
     from bochner.cli.demo import Comparison
+    from bochner.experiments import Progressed
 
 
 @contextmanager
@@ -38,6 +48,30 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield advance
 
 
+@contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """Draw a bar for steps of very different lengths, and yield the function that names the next one."""
+    columns = (
+        SpinnerColumn("line"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(), transient=True) as bar:
+        task = bar.add_task("Reading the plans", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def experiments(found: Iterable[Progressed]) -> None:
+    """Print the experiments and how much of them is done."""
+    table = Table("experiment", "what", "of the paper")
+    table.add_column("done", justify="right")
+    for one in found:
+        table.add_row(one.name, one.title, one.paper, f"{one.n_done} of {one.n_settings}")
+    Console(highlight=False).print(table)
+
+
 def show(comparison: Comparison) -> None:
     """Print the table of a comparison and what it says."""
     console = Console(highlight=False)
@@ -46,10 +80,10 @@ def show(comparison: Comparison) -> None:
     console.print(_crossover(comparison))
 
 
-def saved(path: Path) -> None:
-    """Say where the picture is."""
+def saved(path: Path, what: str = "Picture") -> None:
+    """Say where something is."""
     # soft_wrap keeps a long path in one piece, to be copied or clicked.
-    Console().print(f"Picture: {path.absolute()}", soft_wrap=True, highlight=False)
+    Console().print(f"{what}: {path.absolute()}", soft_wrap=True, highlight=False)
 
 
 def _table(comparison: Comparison) -> Table:

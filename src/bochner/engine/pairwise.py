@@ -180,53 +180,56 @@ Tiles = ProductTiles | DifferenceTiles
 Task = tuple[slice, slice]
 
 
-def matrix(tiles: Tiles) -> Array:
-    """Compute the whole matrix; exactly symmetric with a diagonal of ones if both sets are the same."""
-    n, m, same = len(tiles.a), len(tiles.b), tiles.a is tiles.b
-    out = np.empty((n, m), dtype=tiles.dtype)
+def matrix(tiles: Tiles, rows: slice | None = None, columns: slice | None = None) -> Array:
+    """Compute the matrix, or a block of it; exactly symmetric with a diagonal of ones if both sets are the same."""
+    rows, columns = rows or slice(0, len(tiles.a)), columns or slice(0, len(tiles.b))
+    same = tiles.a is tiles.b and rows == columns
+    out = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=tiles.dtype)
 
     def fill(task: Task) -> None:
-        rows, columns = task
-        tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=tiles.dtype)
-        tiles.fill(rows, columns, tile)
-        if same and rows == columns:
+        here, there = task
+        tile = np.empty((here.stop - here.start, there.stop - there.start), dtype=tiles.dtype)
+        tiles.fill(here, there, tile)
+        if same and here == there:
             _make_symmetric(tile)
-        _place(tile, out, rows.start, columns.start, same and rows != columns)
+        elif tiles.a is tiles.b:
+            _set_diagonal(tile, here.start - there.start)
+        _place(tile, out, here.start - rows.start, there.start - columns.start, same and here != there)
 
-    schedule.run(fill, _upper_tasks(0, n, tiles.diagonal_side) if same else _all_tasks(n, m))
+    schedule.run(fill, _upper_tasks(rows, tiles.diagonal_side) if same else _tasks(rows, columns))
     return out
 
 
-def _all_tasks(n: int, m: int) -> list[Task]:
-    return [(rows, columns) for rows in slices(n, TILE_ROWS) for columns in slices(m, TILE_COLUMNS)]
+def _tasks(rows: slice, columns: slice) -> list[Task]:
+    return [(i, j) for i in slices(rows, TILE_ROWS) for j in slices(columns, TILE_COLUMNS)]
 
 
-def _upper_tasks(start: int, stop: int, diagonal_side: int) -> list[Task]:
+def _upper_tasks(rows: slice, diagonal_side: int) -> list[Task]:
     """Cut the upper half of a symmetric matrix into tiles: the square above the middle, then both halves likewise."""
-    if stop - start <= diagonal_side:
-        return [(slice(start, stop), slice(start, stop))]
-    middle = (start + stop) // 2
-    square = [
-        (slice(start + i.start, start + i.stop), slice(middle + j.start, middle + j.stop))
-        for i, j in _all_tasks(middle - start, stop - middle)
-    ]
-    return square + _upper_tasks(start, middle, diagonal_side) + _upper_tasks(middle, stop, diagonal_side)
+    if rows.stop - rows.start <= diagonal_side:
+        return [(rows, rows)]
+    middle = (rows.start + rows.stop) // 2
+    first, second = slice(rows.start, middle), slice(middle, rows.stop)
+    return _tasks(first, second) + _upper_tasks(first, diagonal_side) + _upper_tasks(second, diagonal_side)
 
 
-def product(tiles: Tiles, vectors: Array) -> Array:
-    """Multiply the matrix by (m, k) vectors without ever holding more of it than a tile."""
-    out = np.zeros((len(tiles.a), vectors.shape[1]), dtype=np.result_type(tiles.dtype, vectors.dtype))
+def product(tiles: Tiles, vectors: Array, rows: slice | None = None) -> Array:
+    """Multiply the matrix, or some rows of it, by (m, k) vectors without ever holding more of it than a tile."""
+    rows = rows or slice(0, len(tiles.a))
+    dtype = np.result_type(tiles.dtype, vectors.dtype)
+    out = np.zeros((rows.stop - rows.start, vectors.shape[1]), dtype=dtype)
     columns = slices(len(tiles.b), TILE_COLUMNS)
 
-    def multiply(rows: slice) -> None:
+    def multiply(here: slice) -> None:
+        sums = out[here.start - rows.start : here.stop - rows.start]
         for column in columns:
-            tile = np.empty((rows.stop - rows.start, column.stop - column.start), dtype=tiles.dtype)
-            tiles.fill(rows, column, tile)
+            tile = np.empty((here.stop - here.start, column.stop - column.start), dtype=tiles.dtype)
+            tiles.fill(here, column, tile)
             if tiles.a is tiles.b:
-                _set_diagonal(tile, rows.start - column.start)
-            out[rows] += tile @ vectors[column]
+                _set_diagonal(tile, here.start - column.start)
+            sums += tile @ vectors[column]
 
-    schedule.run(multiply, slices(len(tiles.a), TILE_ROWS))
+    schedule.run(multiply, slices(rows, TILE_ROWS))
     return out
 
 

@@ -80,9 +80,10 @@ def single_threaded_blas() -> Iterator[int]:
         _blas.leave()
 
 
-def slices(n: int, step: int) -> list[slice]:
-    """Cut range(n) into slices of at most ``step``."""
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+def slices(whole: int | slice, step: int) -> list[slice]:
+    """Cut a range, or that of so many from 0, into slices of at most ``step``."""
+    first, last = (0, whole) if isinstance(whole, int) else (whole.start, whole.stop)
+    return [slice(start, min(start + step, last)) for start in range(first, last, step)]
 
 
 def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:

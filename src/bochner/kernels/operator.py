@@ -21,6 +21,14 @@ class KernelOperator(LinearOperator):  # type: ignore[misc]
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
         return engine.pairwise.product(self._tiles, np.asarray(V))
 
+    def some_times(self, rows: slice, V: NDArray[Any]) -> NDArray[Any]:
+        """Multiply some rows of the matrix by (m, k) vectors."""
+        return engine.pairwise.product(self._tiles, np.asarray(V), rows)
+
+    def block(self, rows: slice, columns: slice) -> NDArray[Any]:
+        """Compute the entries of some rows and columns."""
+        return engine.pairwise.matrix(self._tiles, rows, columns)
+
     def _matvec(self, v: NDArray[Any]) -> NDArray[Any]:
         return self._matmat(np.reshape(v, (-1, 1))).ravel()
 

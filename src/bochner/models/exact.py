@@ -28,7 +28,7 @@ from ..solvers import (
 )
 from . import tuning
 from .base import KernelMachine
-from .held_out import Criterion, least, one_in_ten, squared_errors, tempered_log_losses
+from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
 from .trials import Narrow, Trial
 
@@ -73,15 +73,15 @@ class KernelRows:
     """The kernel matrix of some points, of which only parts are ever there."""
 
     def __init__(self, kernel: Kernel, X: Array) -> None:
-        self._kernel, self._X, self.n_rows = kernel, X, len(X)
+        self._operator, self._dtype, self.n_rows = kernel.operator(X), X.dtype, len(X)
 
-    def block(self, rows: Array, columns: Array) -> Array:
+    def block(self, rows: slice, columns: slice) -> Array:
         """Give the entries of some rows and columns."""
-        return self._kernel(self._X[rows], self._X[columns])
+        return self._operator.block(rows, columns)
 
-    def product(self, rows: Array, V: Floats) -> Floats:
+    def product(self, rows: slice, V: Floats) -> Floats:
         """Multiply some rows by a matrix."""
-        return _values(self._kernel, self._X[rows], self._X, V).astype(np.float64, copy=False)
+        return self._operator.some_times(rows, V.astype(self._dtype)).astype(np.float64, copy=False)
 
 
 class ExactModel(KernelMachine):
@@ -146,12 +146,13 @@ class ExactModel(KernelMachine):
             penalties = tuning.penalties_about(trial.penalty(kernel), float(rows.weights.sum()))
         else:
             penalties = [self._given_alpha]
+        criterion = squared_errors(rows.targets) if codes is None else tempered_log_losses(codes, mean)
         if self._chosen_solver(len(rows.X)) == "eigenpro":
             # With the least penalty: stopping early does the rest.
-            found = self._by_eigenpro(kernel, rows, _squares(rows.targets), penalties[0], rng, progress)
+            loss = _squares(rows.targets)
+            found = self._by_eigenpro(kernel, rows, loss, penalties[0], criterion, rng, progress)
         else:
             progress("Cholesky", 0.0)
-            criterion = squared_errors(rows.targets) if codes is None else tempered_log_losses(codes, mean)
             found = _by_cholesky(kernel, rows, penalties, criterion)
         return replace(found, intercept=found.intercept + mean)
 
@@ -165,7 +166,7 @@ class ExactModel(KernelMachine):
         if self._chosen_solver(len(rows.X)) == "cholesky":
             return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
         loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
-        return self._by_eigenpro(kernel, rows, loss, alpha, rng, progress)
+        return self._by_eigenpro(kernel, rows, loss, alpha, plain_log_losses(rows.targets), rng, progress)
 
     def _softmax_on_roots(self, kernel: Kernel, rows: Rows, n_classes: int, alpha: float, progress: Any) -> Expansion:
         """Solve as logistic regression on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
@@ -189,18 +190,25 @@ class ExactModel(KernelMachine):
     # --- iterations ---------------------------------------------------------------------------------------------
 
     def _by_eigenpro(
-        self, kernel: Kernel, rows: Rows, loss: Loss, alpha: float, rng: np.random.Generator, progress: Any
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        loss: Loss,
+        alpha: float,
+        criterion: Criterion,
+        rng: np.random.Generator,
+        progress: Any,
     ) -> Expansion:
-        """Fit by EigenPro; some rows are held out to know when to stop, unless that is not wanted."""
+        """Fit by EigenPro; some rows, judged by a criterion, say when to stop, unless that is not wanted."""
         n = len(rows.X)
         stopping = self.early_stopping and n >= 20
         n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * n))) if stopping else 0
-        held, kept = (np.sort(part) for part in np.split(rng.permutation(n), [n_held]))
+        held, kept = np.split(rng.permutation(n), [n_held])
         points = rows.X[kept]
 
         def held_out_error(coefficients: Floats, intercept: Floats) -> float:
             scores = _values(kernel, rows.X[held], points, coefficients).astype(np.float64) + intercept
-            return float(np.average(loss.values(scores, held), weights=rows.weights[held]))
+            return least(rows.weights[held] @ criterion(scores, held)) / float(rows.weights[held].sum())
 
         solution = eigenpro(
             KernelRows(kernel, points),
@@ -213,7 +221,9 @@ class ExactModel(KernelMachine):
             held_out_error=held_out_error if stopping else None,
             progress=progress,
         )
-        return Expansion(points, solution.value[:-1], solution.value[-1], alpha, "eigenpro", solution)
+        order = np.argsort(kept)
+        ordered = rows.X[kept[order]] if stopping else rows.X
+        return Expansion(ordered, solution.value[order], solution.value[-1], alpha, "eigenpro", solution)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -261,7 +271,6 @@ def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Ar
 def _squares(Y: Floats) -> Loss:
     """Give half the squared errors of some rows."""
     return Loss(
-        values=lambda scores, rows: 0.5 * np.square(scores - Y[rows]).sum(axis=1),
         slope=lambda scores, rows: scores - Y[rows],
         curvature=1.0,
         intercept=np.zeros(Y.shape[1]),
@@ -271,7 +280,6 @@ def _squares(Y: Floats) -> Loss:
 def _log_losses(codes: Array, n_classes: int, intercept: Floats) -> Loss:
     """Give the log losses of some rows; the bound of their curvature is Böhning's (1992)."""
     return Loss(
-        values=lambda scores, rows: log_losses(scores, codes[rows])[0],
         slope=lambda scores, rows: log_losses(scores, codes[rows])[1],
         curvature=0.25 if n_classes == 2 else 0.5,
         intercept=intercept,

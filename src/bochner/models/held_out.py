@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solvers import Gram, rows_of
+from ..solvers import Gram, log_losses, rows_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -30,6 +30,11 @@ _DOUBLINGS = 6
 def squared_errors(targets: Floats) -> Criterion:
     """Judge by the squared error, summed over the targets."""
     return lambda scores, rows: np.square(scores - targets[rows]).sum(axis=1)[:, None]
+
+
+def plain_log_losses(codes: Array) -> Criterion:
+    """Judge logits by their log loss."""
+    return lambda scores, rows: log_losses(scores, codes[rows])[0][:, None]
 
 
 def tempered_log_losses(codes: Array, shift: Floats) -> Criterion:

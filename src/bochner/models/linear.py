@@ -172,17 +172,18 @@ def ridge_by_gram(
     folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
     parts = np.zeros(design.shape[0], int) if judging is None else parts_of_rows(judging.hashes, len(folded.parts))
     held_out = _held_out(design, weights, parts, _n_held(folded), judging)
+    shift = np.average(targets, axis=0, weights=weights)  # of which float32 products would lose digits
     for rows, block in design.telling("Gram matrix", effort.progress):
-        folded.update(block, targets[rows], rows_of(weights, rows), parts[rows])
+        folded.update(block, targets[rows] - shift, rows_of(weights, rows), parts[rows])
         if held_out is not None:
             held_out.take(rows, block)
     error = None if held_out is None else held_out.error
     if not single:
-        return ridge_from_sums(folded, alpha, error)
+        return ridge_from_sums(folded, alpha, error).shifted(shift)
     gram, alpha, factor = _factored(folded, alpha, error)
-    solution = refine(design, targets, weights, gram, alpha, factor, progress=effort.progress)
+    solution = refine(design, targets - shift, weights, gram, alpha, factor, progress=effort.progress)
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    return _ridge_model(gram, alpha, factor, solution)
+    return _ridge_model(gram, alpha, factor, solution).shifted(shift)
 
 
 def _held_out(
@@ -230,7 +231,8 @@ def ridge_by_iteration(
         progress=effort.progress,
     )
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    variation = np.average(np.square(targets), axis=0, weights=weights) * weight
+    of_rows = () if weights is None else (weights,)
+    variation = np.einsum("ik,ik,i->k" if of_rows else "ik,ik->k", targets, targets, *of_rows)
     fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
     residuals, n_rows = np.maximum(variation - fitted, 0.0), max(weight, design.shape[0])
     uncertainty = _uncertainty(residuals, n_rows, weight, mean, alpha, preconditioning.inverse_at(alpha))

@@ -159,10 +159,8 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
     ) -> LinearModel:
         if self.loss == "squared_error":
             targets = labels.indicators(codes, n_classes)
-            mean = np.average(targets, axis=0, weights=weights)
-            criterion = tempered_log_losses(codes, mean)
-            model = self._fit_ridge(features, X, targets - mean, weights, trial, rng, progress, criterion)
-            return model.shifted(mean)
+            criterion = tempered_log_losses(codes, np.average(targets, axis=0, weights=weights))
+            return self._fit_ridge(features, X, targets, weights, trial, rng, progress, criterion)
         alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
         design = self._design(features, X)
         problem = self._problem(X, n_classes)

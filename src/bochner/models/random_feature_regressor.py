@@ -82,13 +82,12 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         given, X = X, self._checked(X, reset=True)
         X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_features, for_solver = rng.spawn(3)
-        mean = np.average(targets, axis=0, weights=weights)
         self._check_size(X, targets.shape[1])
         with self._progress() as progress:
             trial = RidgeTrial(self._narrow, X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
-            model = self._fit_ridge(features, X, targets - mean, weights, trial, for_solver, progress)
-        self._accept(given, features_=features, _model=model.shifted(mean), _sums=None, _flat=flat)
+            model = self._fit_ridge(features, X, targets, weights, trial, for_solver, progress)
+        self._accept(given, features_=features, _model=model, _sums=None, _flat=flat)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:

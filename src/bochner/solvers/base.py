@@ -159,8 +159,13 @@ class Design(ABC):
 
     def mean(self, weights: Array | None = None) -> NDArray[np.float64]:
         """Give the (weighted) mean row."""
-        w = np.ones(self.shape[0]) if weights is None else weights
-        return self.total(lambda rows, block: (w[rows].astype(self.dtype) @ block,))[0] / w.sum()
+
+        def contribution(rows: slice, block: Array) -> tuple[Array, Any]:
+            w = np.ones(len(block)) if weights is None else weights[rows]
+            return w.astype(self.dtype) @ block, w.sum()
+
+        sums, weight = self.total(contribution)
+        return sums / weight
 
 
 class _KeptRows(Design):

@@ -89,14 +89,16 @@ def centred_normal(design: Design, weights: Array | None, mean: Floats) -> Map:
 
 def moments(design: Design, targets: Array, weights: Array | None) -> tuple[Floats, Floats]:
     """Give the weighted mean row and the products of centred rows with the targets, by one pass over the rows."""
-    w = np.ones(design.shape[0]) if weights is None else weights
 
-    def contribution(rows: slice, block: Array) -> tuple[Array]:
-        return (block.T @ np.column_stack([w[rows], w[rows, None] * targets[rows]]).astype(design.dtype),)
+    def contribution(rows: slice, block: Array) -> tuple[Array, Any, Floats]:
+        w = np.ones(len(block)) if weights is None else weights[rows]
+        weighted = w[:, None] * targets[rows]
+        products = block.T @ np.column_stack([w, weighted]).astype(design.dtype)
+        return products, w.sum(), weighted.sum(axis=0)
 
-    products = design.total(contribution)[0]
-    mean = products[:, 0] / w.sum()
-    return mean, products[:, 1:] - np.outer(mean, (w[:, None] * targets).sum(axis=0))
+    products, weight, sums = design.total(contribution)
+    mean = products[:, 0] / weight
+    return mean, products[:, 1:] - np.outer(mean, sums)
 
 
 def ridge_by_conjugate_gradient(

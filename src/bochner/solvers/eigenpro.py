@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
+from ..engine.schedule import slices
 from .base import Progress, Solution, ignore_progress
 
 Array = NDArray[Any]
@@ -46,39 +47,34 @@ class KernelMatrix(Protocol):
 
     n_rows: int
 
-    def block(self, rows: Rows, columns: Rows) -> Array:
+    def block(self, rows: slice, columns: slice) -> Array:
         """Give the entries of some rows and columns."""
 
-    def product(self, rows: Rows, V: Floats) -> Floats:
+    def product(self, rows: slice, V: Floats) -> Floats:
         """Multiply some rows by a matrix."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the (m, k) scores of some rows: its values, its derivatives, and a bound of its second derivative.
+    """A loss of the (m, k) scores of some rows: its derivatives, and a bound of its second derivative.
 
     The (k,) intercept is added to all scores, and stays.
     """
 
-    values: Callable[[Floats, Rows], Floats]
-    slope: Callable[[Floats, Rows], Floats]
+    slope: Callable[[Floats, Any], Floats]
     curvature: float
     intercept: Floats
 
     def among(self, kept: Rows) -> Loss:
         """Give the loss whose rows are counted among some of the rows of this one."""
-        return replace(
-            self,
-            values=lambda scores, rows: self.values(scores, kept[rows]),
-            slope=lambda scores, rows: self.slope(scores, kept[rows]),
-        )
+        return replace(self, slope=lambda scores, rows: self.slope(scores, kept[rows]))
 
 
 @dataclass(frozen=True)
 class _Damping:
     """What the sample says: whose coefficients a step corrects, by which matrix, and the step length for any batch."""
 
-    rows: Rows
+    rows: slice
     vectors: Floats  # times the roots of the weights
     factors: Floats
     largest_eigenvalue: float
@@ -112,6 +108,7 @@ def eigenpro(
 ) -> Solution:
     """Fit the expansion; the value of the solution is (n + 1, k): the coefficients, and the intercept as last row.
 
+    The rows must come in random order: the first of them are the sample, and neighbours are a batch.
     It has converged if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the
     first epoch's beginning, or if the held-out error, where there is one, has not fallen for some epochs: then the best
     is kept.
@@ -121,20 +118,20 @@ def eigenpro(
     batch = min(n, damping.best_batch)
     step = damping.step(batch, alpha, loss.curvature)
     coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
-    everything = np.arange(n)
-    first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), everything)))
+    first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
+    batches = slices(n, batch)
     best = _Best(patience)
     residual, epoch, converged, said = np.inf, 0, first == 0.0, ""
     while not converged and epoch < max_epochs:
-        squares, order = 0.0, rng.permutation(n)
-        for start in range(0, n, batch):
-            rows = np.sort(order[start : start + batch])
+        squares = 0.0
+        for number, which in enumerate(rng.permutation(len(batches))):
+            rows = batches[which]
             slope = weights[rows, None] * loss.slope(matrix.product(rows, coefficients) + intercept, rows)
             residuals = slope + alpha * coefficients[rows]
             squares += float(np.square(residuals).sum())
             coefficients[rows] -= step * residuals
             coefficients[damping.rows] += step * damping.correction(matrix.block(damping.rows, rows), residuals)
-            progress(f"Epoch {epoch + 1}{said}", min(start + batch, n) / n)
+            progress(f"Epoch {epoch + 1}{said}", (number + 1) / len(batches))
         epoch, residual = epoch + 1, np.sqrt(squares) / first
         said = f", {residual:.2g}"
         converged = residual <= tolerance
@@ -171,7 +168,7 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     """Find the leading eigenvectors of a sample, and what they leave."""
     n = matrix.n_rows
     size = min(n, _SAMPLE)
-    rows = np.sort(rng.choice(n, size, replace=False))
+    rows = slice(0, size)
     roots = np.sqrt(weights[rows])
     products = matrix.block(rows, rows).astype(np.float64) * roots[:, None] * roots
     n_vectors = min(_EIGENVECTORS, max(1, size // _ROWS_PER_EIGENVECTOR))

@@ -1,0 +1,43 @@
+"""The command that measures the paper's tables and figures anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bochner import experiments
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured, from which data, and where results go."""
+
+    names: tuple[str, ...]
+    output: Path
+    data: Path | None = None
+    quick: bool = False
+    wanted: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+def run(request: Request) -> None:
+    """Measure what is not measured yet; say where the page is."""
+    from bochner.cli import console
+
+    with console.steps() as step:
+        page = experiments.reproduce(
+            request.names,
+            folder=request.output,
+            data=request.data,
+            quick=request.quick,
+            wanted=request.wanted,
+            tell=lambda setting, done, total: step(str(setting), done, total),
+        )
+    console.saved(page, "Page")
+
+
+def show_list(request: Request) -> None:
+    """Say which experiments there are, and how much of them is done."""
+    from bochner.cli import console
+
+    console.experiments(experiments.progress(request.names, folder=request.output, quick=request.quick))

@@ -1,0 +1,181 @@
+"""Data sets by name, split and prepared as in the paper.
+
+The paper's eleven come from a folder of ``.npz`` files (arrays ``X_train``, ``y_train``, ``X_test``, ``y_test``) or, if
+it is not there, from OpenML by scikit-learn, which keeps what it has loaded and compares its check sum. Three small
+ones come with scikit-learn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import datasets as small
+from sklearn.preprocessing import normalize
+
+from .progress import ProgressBar
+
+__all__ = ["Dataset", "load", "names"]
+
+Array = NDArray[Any]
+Parts = tuple[Array, Array, Array, Array]
+#: Where the folder of files is, if it is not given.
+VARIABLE = "BOCHNER_DATA"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set in two parts, prepared: inputs in single precision, targets as they are."""
+
+    name: str
+    task: str
+    X_train: Array
+    y_train: Array
+    X_test: Array
+    y_test: Array
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is to be known of a data set: task, preparation, and its number at OpenML or its loader in scikit-learn."""
+
+    task: str
+    steps: tuple[str, ...] = ("unit",)
+    openml: int | None = None
+    loader: Callable[..., Any] | None = None
+    first_train: int | None = None  # rows that are for training by custom; else a fifth, drawn, is for testing
+    transform: Callable[[Array], Array] | None = None
+
+
+_CLASSES, _NUMBERS = "classification", "regression"
+#: The paper's Table 4, in its order, and the small ones.
+_SOURCES = {
+    "letter": _Source(_CLASSES, ("centre", "unit"), openml=6, first_train=16_000),
+    "ijcnn1": _Source(_CLASSES, openml=1575),
+    "fashion_mnist": _Source(_CLASSES, openml=40996, first_train=60_000),
+    "mnist": _Source(_CLASSES, openml=554, first_train=60_000),
+    "kmnist": _Source(_CLASSES, openml=41982, first_train=60_000),
+    "svhn": _Source(_CLASSES, openml=41081, first_train=73_257),
+    "sgemm": _Source(_NUMBERS),
+    "skin": _Source(_CLASSES, ("centre", "unit"), openml=1502),
+    "aqi": _Source(_NUMBERS),
+    "covtype": _Source(_CLASSES, openml=1596),
+    "household_power": _Source(_NUMBERS, ("standard", "unit")),
+    "digits": _Source(_CLASSES, loader=small.load_digits),
+    "breast_cancer": _Source(_CLASSES, ("standard", "unit"), loader=small.load_breast_cancer),
+    "diabetes": _Source(_NUMBERS, ("standard", "unit"), loader=small.load_diabetes),
+}
+
+
+def names() -> list[str]:
+    """Give the names of all data sets."""
+    return list(_SOURCES)
+
+
+def load(name: str, folder: str | Path | None = None) -> Dataset:
+    """Load a data set and prepare it as the paper does, by the training part's statistics.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    folder : path, optional
+        Of ``.npz`` files; by default that of the environment variable ``BOCHNER_DATA``. What is not there comes from
+        OpenML.
+
+    Returns
+    -------
+    dataset : Dataset
+
+    Examples
+    --------
+    >>> from bochner.datasets import load
+    >>> load("digits").X_train.shape
+    (1438, 64)
+    """
+    if name not in _SOURCES:
+        raise ValueError(f"There is no data set {name!r}. Known are {', '.join(_SOURCES)}.")
+    source = _SOURCES[name]
+    X, y, X_test, y_test = _parts(name, source, folder)
+    return Dataset(name, source.task, *_prepared(X, X_test, source.steps, y, y_test))
+
+
+def _parts(name: str, source: _Source, folder: str | Path | None) -> Parts:
+    if source.loader is not None:
+        X, y = source.loader(return_X_y=True)
+        return _split(X, y, source)
+    folder = folder if folder is not None else os.environ.get(VARIABLE)
+    if folder is not None:
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(f"The folder of data sets {str(folder)!r} does not exist.")
+        path = Path(folder) / f"{name}.npz"
+        if path.is_file():
+            with np.load(path) as arrays:
+                return arrays["X_train"], arrays["y_train"], arrays["X_test"], arrays["y_test"]
+    return _from_openml(name, source)
+
+
+def _from_openml(name: str, source: _Source) -> Parts:
+    """Let scikit-learn fetch, compare and keep it."""
+    where = f"Give a folder with {name}.npz: --data FOLDER on the command line, or the variable {VARIABLE}."
+    if source.openml is None:
+        raise FileNotFoundError(f"The data set {name!r} is not at OpenML in this form. {where}")
+    try:
+        with _Working(f"Loading {name}"):
+            found = small.fetch_openml(data_id=source.openml, as_frame=False, parser="liac-arff")
+    except OSError as error:
+        raise FileNotFoundError(
+            f"The data set {name!r} is in no folder and not kept from before, and OpenML cannot be reached ({error}). "
+            f"{where}"
+        ) from error
+    data = found.data.toarray() if hasattr(found.data, "toarray") else found.data
+    return _split(data, found.target, source)
+
+
+class _Working:
+    """Show that something of unknown length goes on."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._ended = what, Event()
+
+    def __enter__(self) -> None:
+        self._thread = Thread(target=self._show, daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _show(self) -> None:
+        with ProgressBar() as bar:
+            while not self._ended.wait(0.2):
+                bar(self._what, 0.0)
+
+
+def _split(X: Array, y: Array, source: _Source) -> Parts:
+    """Cut by custom, or draw a fifth for testing."""
+    if source.first_train is not None:
+        train, test = np.arange(source.first_train), np.arange(source.first_train, len(X))
+    else:
+        order = np.random.default_rng(0).permutation(len(X))
+        test, train = np.split(order, [round(0.2 * len(X))])
+    return X[train], y[train], X[test], y[test]
+
+
+def _prepared(X: Array, X_test: Array, steps: tuple[str, ...], y: Array, y_test: Array) -> Parts:
+    X, X_test = X.astype(np.float32), X_test.astype(np.float32)
+    for step in steps:
+        if step == "unit":
+            X, X_test = normalize(X), normalize(X_test)
+            continue
+        mean = X.mean(axis=0, dtype=np.float64)
+        scale = X.std(axis=0, dtype=np.float64) if step == "standard" else np.ones(X.shape[1])
+        scale[scale == 0.0] = 1.0  # a constant column says nothing
+        X, X_test = (((part - mean) / scale).astype(np.float32) for part in (X, X_test))
+    return X, y, X_test, y_test

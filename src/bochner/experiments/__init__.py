@@ -1,0 +1,90 @@
+"""The paper's tables and figures, measured anew: plans in TOML, results in JSON lines, one page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bochner import datasets
+
+from . import page, plan, records
+
+__all__ = ["Progressed", "names", "progress", "reproduce"]
+
+Told = Callable[[plan.Setting, int, int], None]
+names = plan.names
+
+
+def reproduce(
+    experiments: Sequence[str] = (),
+    *,
+    folder: str | Path,
+    data: str | Path | None = None,
+    quick: bool = False,
+    wanted: Mapping[str, list[str]] | None = None,
+    tell: Told = lambda setting, done, total: None,
+) -> Path:
+    """Measure what is not measured yet, and write the page with all that is.
+
+    Parameters
+    ----------
+    experiments : sequence of str
+        Names of experiments; all by default.
+    folder : path
+        Of the results: a file of JSON lines for each experiment, ``index.html`` and ``tables.md``. A setting that has
+        its line is not measured again.
+    data : path, optional
+        Folder of data sets, see `bochner.datasets.load`.
+    quick : bool, default=False
+        The small version, on data that come with scikit-learn.
+    wanted : mapping of str to list, optional
+        Values that settings must have: ``{"dataset": ["letter"]}``.
+    tell : callable, optional
+        Told each setting before it is measured, how many are done, and how many there are.
+
+    Returns
+    -------
+    page : Path
+    """
+    folder = Path(folder)
+    planned = _planned(experiments, quick)
+    settings = plan.chosen(planned, wanted or {})
+    folder.mkdir(parents=True, exist_ok=True)
+    done = [record for name in plan.names() for record in records.read(folder, name)]
+    # One seed of everything first, so that a run that is ended early has a bit of all.
+    order = datasets.names()
+    todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
+    loaded: datasets.Dataset | None = None
+    for number, setting in enumerate(todo):
+        tell(setting, len(settings) - len(todo) + number, len(settings))
+        if loaded is None or loaded.name != setting.values["dataset"]:
+            loaded = None  # before the next one is there
+            loaded = datasets.load(setting.values["dataset"], data)
+        records.append(folder, setting.experiment, records.measured(setting, loaded))
+    return page.write(folder, [plan.read(name, quick) for name in plan.names()])
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """An experiment, and how many of its settings are measured."""
+
+    name: str
+    title: str
+    paper: str
+    n_done: int
+    n_settings: int
+
+
+def progress(experiments: Sequence[str] = (), *, folder: str | Path, quick: bool = False) -> list[Progressed]:
+    """Say how much of each experiment is measured in a folder of results."""
+    found = []
+    for experiment in _planned(experiments, quick):
+        left = records.missing(experiment.settings, records.read(Path(folder), experiment.name))
+        total = len(experiment.settings)
+        found.append(Progressed(experiment.name, experiment.title, experiment.paper, total - len(left), total))
+    return found
+
+
+def _planned(experiments: Sequence[str], quick: bool) -> list[plan.Experiment]:
+    return [plan.read(name, quick) for name in experiments or plan.names()]

@@ -1,0 +1,255 @@
+"""From records to the tables and plots of an experiment, beside the paper's own figures."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from .measures import SCHEMES
+from .records import Record
+from .svg import Line, Plot
+from .tables import Cell, Table, compared, mean_and_half_width, number_with_interval
+
+View = tuple[list[Table], list[Plot]]
+_KERNELS = ("laplacian", "exponential-power", "matern")
+#: Points of a score by which it must differ from the paper's to be called better or worse.
+_TOLERANCE = 0.5
+
+
+@lru_cache(maxsize=1)
+def paper() -> dict[str, Any]:
+    """Read the paper's own figures."""
+    return tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
+
+
+def grouped(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], list[Record]]:
+    """Put records together that have the same values."""
+    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
+    for record in records:
+        groups[tuple(record["setting"].get(name) for name in names)].append(record)
+    return groups
+
+
+def figures(records: Iterable[Record], name: str) -> list[float]:
+    """Give one figure of all records that have it."""
+    return [record["figures"][name] for record in records if name in record["figures"]]
+
+
+def _in_order(values: Iterable[Any], order: Sequence[Any]) -> list[Any]:
+    """Sort by an order; what it does not have comes last."""
+    return sorted(set(values), key=lambda v: (order.index(v) if v in order else len(order), str(v)))
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def approximation(records: Sequence[Record]) -> View:
+    """Errors over the number of features: one plot for each data set, kernel and norm; or over the exponent."""
+    if any("exponent" in record["setting"] for record in records):
+        return _over_exponents(records)
+    plots = []
+    for (dataset, kernel, norm), group in grouped(records, "dataset", "kernel", "norm").items():
+        lines = _curves(group, "n_components", "method", list(SCHEMES))
+        plots.append(Plot(f"{dataset}, {kernel}, {norm}", "features", "relative error", lines))
+    return [_error_table(records)], plots
+
+
+def _error_table(records: Sequence[Record]) -> Table:
+    """Errors at the largest width, of all schemes."""
+    methods = _in_order((r["setting"]["method"] for r in records), list(SCHEMES))
+    rows = []
+    for (dataset, kernel, norm), group in grouped(records, "dataset", "kernel", "norm").items():
+        widest = max(r["setting"]["n_components"] for r in group)
+        by_method = grouped((r for r in group if r["setting"]["n_components"] == widest), "method")
+        errors = [figures(by_method.get((method,), []), "error") for method in methods]
+        n_rows = max(figures(group, "n_rows"))
+        rows.append([dataset, kernel, norm, n_rows, widest, *(number_with_interval(e, 4) if e else "" for e in errors)])
+    columns = ["data", "kernel", "norm", "rows", "features", *methods]
+    return Table("Relative error of the kernel matrix, at the largest width", columns, rows)
+
+
+def _over_exponents(records: Sequence[Record]) -> View:
+    plots, rows = [], []
+    for (dataset, width), group in grouped(records, "dataset", "n_components").items():
+        lines = _curves(group, "exponent", "dtype", ["float32", "float64"])
+        plots.append(Plot(f"{dataset}, {width} features", "exponent", "relative error", lines))
+        for (exponent,), at_one in sorted(grouped(group, "exponent").items()):
+            by_type = grouped(at_one, "dtype")
+            errors = [figures(by_type.get((dtype,), []), "error") for dtype in ("float32", "float64")]
+            rows.append([dataset, width, exponent, *(number_with_interval(e, 4) if e else "" for e in errors)])
+    columns = ["data", "features", "exponent", "float32", "float64"]
+    return [Table("Relative error over the exponent of the exponential power", columns, rows)], plots
+
+
+def _curves(records: Sequence[Record], x: str, of: str, order: Sequence[str]) -> list[Line]:
+    by_label = grouped(records, of)
+    lines = []
+    for label in _in_order((key[0] for key in by_label), order):
+        points = sorted(grouped(by_label[(label,)], x).items())
+        summed = [mean_and_half_width(figures(group, "error")) for _, group in points]
+        lines.append(Line(label, [key[0] for key, _ in points], [m for m, _ in summed], [h for _, h in summed]))
+    return lines
+
+
+# --- speed ------------------------------------------------------------------------------------------------------------
+
+
+def speed(records: Sequence[Record]) -> View:
+    """Speed-ups against scikit-learn and against the exact kernel here, with the errors of the features."""
+    rows, plots = [], []
+    for (dataset, nu), group in grouped(records, "dataset", "nu").items():
+        lines = []
+        for (method,), of_method in grouped(group, "method").items():
+            points = sorted(grouped(of_method, "n_components").items())
+            gains = [_best(g, "scikit-learn seconds") / _best(g, "features seconds") for _, g in points]
+            errors = [mean_and_half_width(figures(g, "error"))[0] for _, g in points]
+            lines.append(Line(method, errors, gains))
+            for ((width,), g), gain, error in zip(points, gains, errors, strict=True):
+                exact = _best(g, "scikit-learn seconds") / _best(g, "exact seconds")
+                agree = max(figures(g, "exact error"))
+                rows.append([dataset, nu, method, width, f"{error:.4f}", f"{gain:.1f}", f"{exact:.1f}", f"{agree:.1e}"])
+        plots.append(Plot(f"{dataset}, nu = {nu}", "relative error", "times faster", lines))
+    columns = [
+        "data",
+        "nu",
+        "method",
+        "features",
+        "error",
+        "features: times faster",
+        "exact: times faster",
+        "differs by",
+    ]
+    note = (
+        "Against scikit-learn's Matern; features with their product of all pairs. The last column is the largest "
+        "difference between the two exact matrices. The paper's figures are plots without numbers."
+    )
+    return [Table("Matrices of the Matérn kernel", columns, rows, note)], plots
+
+
+def _best(records: Sequence[Record], name: str) -> float:
+    return min(figures(records, name))
+
+
+# --- predictions ------------------------------------------------------------------------------------------------------
+
+
+def prediction(records: Sequence[Record]) -> View:
+    """Scores of exact and approximate machines beside the paper's."""
+    methods = _in_order((r["setting"]["method"] for r in records), ["exact", *SCHEMES])
+    columns = ["data", "kernel"]
+    for method in methods:
+        columns += [f"{method}, paper", method] if method in ("exact", "rff", "orf") else [method]
+    rows, details = [], []
+    by_pair = grouped(records, "dataset", "kernel")
+    for dataset in _in_order((key[0] for key in by_pair), list(paper()["prediction"])):
+        for kernel in _KERNELS:
+            group = grouped(by_pair.get((dataset, kernel), []), "method")
+            if not group:
+                continue
+            published = paper()["prediction"].get(dataset, {}).get(kernel, {})
+            row: list[Any] = [dataset, kernel]
+            for method in methods:
+                scores = [100.0 * s for s in figures(group.get((method,), []), "score")]
+                if method in ("exact", "rff", "orf"):
+                    row.append(published.get(method, ""))
+                row.append(_score(scores, published.get(method), _rows_if_fewer(group, method)) if scores else "")
+            rows.append(row)
+            details += [_details(dataset, kernel, method, group[(method,)]) for method in methods if (method,) in group]
+    note = "Test accuracy or R2, times 100, with 95 % intervals over seeds. ▲ ▼: by more than half a point."
+    table = Table("Exact kernel machines and random features", columns, rows, note)
+    names = [
+        "data",
+        "kernel",
+        "method",
+        "seeds",
+        "rows",
+        "features",
+        "length scale",
+        "alpha",
+        "solver",
+        "seconds",
+        "MB",
+    ]
+    return [
+        table,
+        Table("How these were fitted", names, details, "Seconds and memory: the largest over the seeds."),
+    ], []
+
+
+def _rows_if_fewer(group: dict[tuple[Any, ...], list[Record]], method: str) -> str:
+    """Say how many rows a method had, if others had more."""
+    rows, most = max(figures(group[(method,)], "n_rows")), max(max(figures(g, "n_rows")) for g in group.values())
+    return f" ({rows:,} rows)" if rows < most else ""
+
+
+def _score(scores: Sequence[float], published: float | None, addition: str) -> Cell:
+    cell = compared(scores, published, 2, _TOLERANCE)
+    return replace(cell, text=cell.text + addition)
+
+
+def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) -> list[Any]:
+    found = group[0]["figures"]
+    peaks = [record["peak MB"] for record in group if record["peak MB"] is not None]
+    return [
+        dataset,
+        kernel,
+        method,
+        len(group),
+        found["n_rows"],
+        group[0]["setting"].get("n_components", ""),
+        f"{found['length scale']:.3g}",
+        f"{found['alpha']:.2g}",
+        found["solver"],
+        f"{max(figures(group, 'fit seconds')):.1f}",
+        f"{max(peaks):.0f}" if peaks else "",
+    ]
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------
+
+
+def calibration(records: Sequence[Record]) -> View:
+    """Calibration errors and accuracies by loss and method beside the paper's, and how much quicker features are."""
+    columns = ["data", "kernel", "fit", "ECE, paper", "ECE", "accuracy", "seconds", "times faster than exact", "rows"]
+    rows = []
+    for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
+        by_fit = grouped(group, "loss", "method")
+        published = paper()["calibration"].get(dataset, {}).get(kernel, {})
+        exact = by_fit.get(("log_loss", "exact"))
+        for (loss, method), of_fit in by_fit.items():
+            name = f"{loss}-{method}"
+            # The paper's figure of squared errors is that of the softmax of the scores.
+            errors = figures(of_fit, "ece of softmax") or figures(of_fit, "ece")
+            seconds = mean_and_half_width(figures(of_fit, "fit seconds"))[0]
+            gain = mean_and_half_width(figures(exact, "fit seconds"))[0] / seconds if exact else None
+            rows.append(
+                [
+                    dataset,
+                    kernel,
+                    name,
+                    published.get(name, ""),
+                    compared(errors, published.get(name), 4, 0.0, higher=False),
+                    number_with_interval([100.0 * s for s in figures(of_fit, "score")], 2),
+                    f"{seconds:.1f}",
+                    f"{gain:.1f}" if gain and loss == "log_loss" and method != "exact" else "",
+                    max(figures(of_fit, "n_rows")),
+                ]
+            )
+            if loss == "squared_error":
+                clipped = number_with_interval(figures(of_fit, "ece"), 4)
+                rows.append([dataset, kernel, f"{name}, scores clipped", "", Cell(clipped), "", "", "", ""])
+    note = "Expected calibration error of the top label, 15 bins. ▲ ▼: less or more than the paper's."
+    return [Table("Calibration", columns, rows, note)], []
+
+
+KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
+    "approximation": approximation,
+    "speed": speed,
+    "prediction": prediction,
+    "calibration": calibration,
+}

@@ -1,0 +1,66 @@
+"""Plans: read, multiplied out, and chosen from."""
+
+import pytest
+
+from bochner import datasets
+from bochner.experiments import plan
+from bochner.experiments.measures import KINDS, SCHEMES
+
+PLANS = [plan.read(name, quick) for name in plan.names() for quick in (False, True)]
+
+
+def test_the_papers_tables_and_figures_have_plans():
+    assert plan.names() == ["errors", "exponents", "speed", "table-3", "table-5"]
+
+
+@pytest.mark.parametrize("experiment", PLANS, ids=lambda e: f"{e.name}-{len(e.settings)}")
+def test_every_setting_can_be_measured(experiment):
+    keys = {setting.key for setting in experiment.settings}
+    assert len(keys) == len(experiment.settings)
+    assert experiment.kind in KINDS
+    for setting in experiment.settings:
+        values = setting.values
+        assert values["dataset"] in datasets.names()
+        assert values["kernel"] in ("laplacian", "exponential-power", "matern")
+        assert values["method"] in ("exact", *SCHEMES)
+        assert ("n_components" in values) == (values["method"] != "exact")
+        assert "seed" in values
+
+
+def test_the_prediction_table_is_the_papers():
+    settings = plan.read("table-5").settings
+    cells = {(s.values["dataset"], s.values["kernel"], s.values["method"]) for s in settings}
+    assert len({c[0] for c in cells}) == 11
+    assert len(cells) == 11 * 3 * 6
+    seeds = [s.values["seed"] for s in settings if s.values["method"] == "orf" and s.values["dataset"] == "svhn"]
+    assert sorted(seeds) == sorted([0, 1, 2, 3, 4] * 3)
+    letter = next(s for s in settings if s.values["dataset"] == "letter" and s.values["method"] == "rff")
+    assert letter.values["n_components"] == 2 * 8192
+
+
+def test_rules_apply_in_their_order():
+    part = {
+        "grid": {"a": [1, 2, 3], "b": ["x", "y"]},
+        "set": [{"where": {"a": [1, 2]}, "c": 10}, {"where": {"a": 2, "b": "y"}, "c": 20}],
+        "skip": [{"where": {"a": 3, "b": "x"}}, {"where": {"c": 20}}],
+    }
+    assert list(plan.expanded(part)) == [
+        {"a": 1, "b": "x", "c": 10},
+        {"a": 1, "b": "y", "c": 10},
+        {"a": 2, "b": "x", "c": 10},
+        {"a": 3, "b": "y"},
+    ]
+
+
+def test_settings_are_chosen_by_their_values():
+    experiments = [plan.read("table-5"), plan.read("table-3")]
+    found = plan.chosen(experiments, {"dataset": ["letter"], "kernel": ["matern"], "seed": ["0"]})
+    assert {s.values["method"] for s in found} == {"exact", *SCHEMES}
+    assert all(s.experiment == "table-5" for s in found)
+    with pytest.raises(ValueError, match=r"There is no dataset leter here\. Known are aqi, covtype"):
+        plan.chosen(experiments, {"dataset": ["leter"]})
+
+
+def test_an_unknown_experiment_is_told():
+    with pytest.raises(ValueError, match=r"no experiment 'table-9'\. Known are errors"):
+        plan.read("table-9")

@@ -1,0 +1,153 @@
+"""The quick version of everything: run, ended, resumed, shown."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from bochner import experiments
+from bochner.cli import main
+from bochner.experiments import plan, records, svg, tables
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder of a whole quick run."""
+    folder = tmp_path_factory.mktemp("results")
+    assert main(["reproduce", "--quick", "--output", str(folder)]) == 0
+    return folder
+
+
+def test_everything_has_its_line_and_its_place_on_the_page(results):
+    page, text = (results / "index.html").read_text(), (results / "tables.md").read_text()
+    for name in plan.names():
+        experiment = plan.read(name, quick=True)
+        found = records.read(results, name)
+        assert len(found) == len(experiment.settings)
+        assert f'id="{name}"' in page
+        assert experiment.title in text
+        for record in found:
+            assert record["seconds"] > 0.0
+            assert record["versions"]["bochner"]
+            assert record["cores"] >= 1
+            assert all(np.isfinite(v) for v in record["figures"].values() if isinstance(v, float))
+
+
+def test_the_machines_work(results):
+    for record in records.read(results, "table-5"):
+        assert (
+            record["figures"]["score"]
+            > {"digits": 0.88, "breast_cancer": 0.9, "diabetes": 0.25}[record["setting"]["dataset"]]
+        ), record
+    for record in records.read(results, "table-3"):
+        if record["setting"]["loss"] == "log_loss":
+            assert record["figures"]["ece"] < 0.1, record
+    for record in records.read(results, "speed"):
+        assert record["figures"]["exact error"] < 1e-5
+
+
+def test_a_second_run_measures_nothing(results, capsys):
+    before = {path.name: path.stat().st_mtime_ns for path in results.glob("*.jsonl")}
+    told = []
+    experiments.reproduce(folder=results, quick=True, tell=lambda *step: told.append(step))
+    assert told == []
+    assert before == {path.name: path.stat().st_mtime_ns for path in results.glob("*.jsonl")}
+    assert main(["reproduce", "--quick", "--list", "--output", str(results)]) == 0
+    done = re.findall(r"(\d+) of (\d+)", capsys.readouterr().out)
+    assert len(done) == 5
+    assert all(n == total for n, total in done)
+
+
+def test_a_piece_that_is_run_again_gives_the_same_figure(results, tmp_path):
+    chosen = ["--dataset", "digits", "--kernel", "matern", "--method", "hadamard", "--seed", "1"]
+    assert main(["reproduce", "table-5", "--quick", "--output", str(tmp_path), *chosen]) == 0
+    (again,) = records.read(tmp_path, "table-5")
+    first = next(r for r in records.read(results, "table-5") if r["setting"] == again["setting"])
+    assert again["figures"]["score"] == pytest.approx(first["figures"]["score"], abs=1e-6)
+
+
+def test_an_interrupted_run_loses_the_setting_it_was_in_only(tmp_path):
+    def interrupt(setting, done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    wanted = {"dataset": ["diabetes"], "method": ["rff"], "norm": ["fro"], "kernel": ["laplacian"]}
+    with pytest.raises(KeyboardInterrupt):
+        experiments.reproduce(["errors"], folder=tmp_path, quick=True, wanted=wanted, tell=interrupt)
+    assert len(records.read(tmp_path, "errors")) == 3
+    path = records.file_of(tmp_path, "errors")
+    path.write_text(path.read_text() + '{"experiment": "errors", "sett')  # cut off in the middle of a line
+    seen = []
+    experiments.reproduce(
+        ["errors"], folder=tmp_path, quick=True, wanted=wanted, tell=lambda s, done, total: seen.append((done, total))
+    )
+    assert seen == [(3, 6), (4, 6), (5, 6)]
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["table-9"], "no experiment 'table-9'"),
+        (["table-5", "--dataset", "leter"], "There is no dataset leter here"),
+        (["table-5", "--dataset", "letter", "--data", "/nowhere/at/all"], "does not exist"),
+    ],
+)
+def test_what_is_wrong_is_told(arguments, said, tmp_path, capsys):
+    assert main(["reproduce", *arguments, "--output", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+# --- what the page is made of ----------------------------------------------------------------------------------------
+
+
+def test_better_and_worse_are_marked():
+    assert str(tables.compared([98.0, 98.2], 97.0, 1, 0.5)) == "98.1 ± 1.3 ▲"
+    assert str(tables.compared([96.0], 97.0, 1, 0.5)) == "96.0 ▼"
+    assert str(tables.compared([97.3], 97.0, 1, 0.5)) == "97.3"
+    assert tables.compared([0.01], 0.02, 3, 0.0, higher=False).mark == "better"
+    assert tables.compared([0.01], None, 3, 0.0).mark == ""
+
+
+def test_the_interval_is_students():
+    mean, half_width = tables.mean_and_half_width([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert mean == 3.0
+    assert half_width == pytest.approx(2.776445 * np.sqrt(2.5 / 5.0), rel=1e-6)
+
+
+def test_html_is_escaped():
+    table = tables.Table("a < b", ["<x>"], [["<&>"]], "1 < 2")
+    assert "<x>" not in table.html()
+    assert "&lt;&amp;&gt;" in table.html()
+    assert "| <&> |" in table.markdown()
+
+
+def test_curves_stay_within_their_plot():
+    line = svg.Line("one", [64, 256, 1024], [0.3, 0.1, 0.04], [0.01, 0.2, 0.0])
+    drawn = svg.Plot("title", "x", "y", [line]).svg()
+    numbers = [float(v) for v in re.findall(r'c[xy]="([\d.]+)"', drawn)]
+    assert all(0 <= v <= 420 for v in numbers)
+    ends = [float(v) for pair in re.findall(r"M[\d.]+ ([\d.]+)V([\d.]+)", drawn) for v in pair]
+    assert all(28 <= v <= 260 for v in ends)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian's package chromium)")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_opens_in_a_browser(results, tmp_path, width):
+    page = (results / "index.html").read_text()
+    measure = "let root = document.documentElement;"
+    measure += "document.title = [root.scrollWidth, innerWidth, document.querySelectorAll('svg').length]"
+    (tmp_path / "page.html").write_text(page.replace("</body>", f"<script>{measure}</script></body>"))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},1200"]
+    done = subprocess.run([*command, str(tmp_path / "page.html")], capture_output=True, text=True, timeout=120)
+    assert "CONSOLE" not in done.stderr
+    across, inner, drawn = map(int, re.search(r"<title>(\d+),(\d+),(\d+)</title>", done.stdout).groups())
+    assert across <= inner
+    assert drawn > 20
+    assert done.stdout.count("<table>") >= 6

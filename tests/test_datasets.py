@@ -1,0 +1,91 @@
+"""Data sets: found, split and prepared."""
+
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from bochner import datasets
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with one small file in the place of letter."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 16, size=(120, 5)).astype(np.int16)
+    X[:, 3] = 7
+    y = rng.integers(0, 3, size=120)
+    np.savez(tmp_path / "letter.npz", X_train=X[:100], y_train=y[:100], X_test=X[100:], y_test=y[100:])
+    np.savez(tmp_path / "household_power.npz", X_train=X[:100], y_train=y[:100], X_test=X[100:], y_test=y[100:])
+    return tmp_path
+
+
+def test_the_papers_eleven_and_three_small_ones_are_known():
+    assert len(datasets.names()) == 14
+    assert datasets.names()[0] == "letter"
+
+
+@pytest.mark.parametrize(("name", "task"), [("digits", "classification"), ("diabetes", "regression")])
+def test_small_ones_come_with_scikit_learn(name, task):
+    data = datasets.load(name)
+    assert data.task == task
+    assert data.X_train.dtype == data.X_test.dtype == np.float32
+    assert len(data.X_test) == round(0.2 * (len(data.X_train) + len(data.X_test)))
+    assert np.linalg.norm(data.X_train, axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_file_is_centred_by_its_training_part_and_rows_get_norm_one(folder):
+    data = datasets.load("letter", folder)
+    with np.load(folder / "letter.npz") as arrays:
+        for part in ("train", "test"):
+            expected = arrays[f"X_{part}"] - arrays["X_train"].mean(axis=0)
+            expected /= np.linalg.norm(expected, axis=1)[:, None]
+            assert getattr(data, f"X_{part}") == pytest.approx(expected, abs=1e-6)
+            assert np.array_equal(getattr(data, f"y_{part}"), arrays[f"y_{part}"])
+
+
+def test_standardising_leaves_a_constant_column_at_zero(folder):
+    data = datasets.load("household_power", folder)
+    assert not data.X_train[:, 3].any()
+    assert np.isfinite(data.X_train).all()
+
+
+def test_the_folder_can_be_a_variable_of_the_environment(folder, monkeypatch):
+    monkeypatch.setenv("BOCHNER_DATA", str(folder))
+    assert datasets.load("letter").X_train.shape == (100, 5)
+
+
+def test_what_cannot_be_found_is_told_with_what_to_do(folder, monkeypatch):
+    monkeypatch.delenv("BOCHNER_DATA", raising=False)
+    with pytest.raises(ValueError, match=r"no data set 'leter'\. Known are letter, ijcnn1"):
+        datasets.load("leter")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        datasets.load("letter", folder / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"not at OpenML.*--data FOLDER"):
+        datasets.load("sgemm", folder)
+
+    def offline(**_):
+        raise URLError("no network")
+
+    monkeypatch.setattr(datasets.small, "fetch_openml", offline)
+    with pytest.raises(FileNotFoundError, match=r"OpenML cannot be reached .*no network.*BOCHNER_DATA"):
+        datasets.load("skin", folder)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_openml_is_asked_for_what_no_folder_has(as_sparse, monkeypatch):
+    monkeypatch.delenv("BOCHNER_DATA", raising=False)
+    asked = {}
+
+    def fetch(**given):
+        asked.update(given)
+        X = np.arange(16_010.0 * 2).reshape(-1, 2)
+        return Bunch(data=sparse.csr_matrix(X) if as_sparse else X, target=np.arange(16_010).astype(str))
+
+    monkeypatch.setattr(datasets.small, "fetch_openml", fetch)
+    data = datasets.load("letter")
+    assert asked["data_id"] == 6
+    assert data.X_train.shape == (16_000, 2)
+    assert data.y_test[0] == "16000"
