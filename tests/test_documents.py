@@ -5,6 +5,7 @@ The blocks of one document share their names, in the order in which a reader mee
 """
 
 import doctest
+import json
 import re
 from pathlib import Path
 
@@ -36,3 +37,17 @@ def run_block(source, names, path, first_line):
     results = doctest.DocTestRunner(optionflags=OPTIONS).run(session, out=report.append, clear_globs=False)
     names.update(session.globs)  # the parser works on a copy
     assert results.failed == 0, "".join(report)
+
+
+def test_the_fits_of_the_readme_are_those_of_the_results():
+    tables = json.loads((ROOT / "benchmarks/results/models.json").read_text())["tables"]
+    fits = {
+        row["fit"]: row for title in tables for row in tables[title] if title.startswith(("Ridge on", "Softmax on"))
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in ("bochner, auto", "RBFSampler + Ridge", "xGPR, exact"):
+        fit = fits[name]
+        assert f"{fit['seconds']:.1f} s, {fit['MB']:.0f} MB, R² {fit['score']:.3f}" in text
+    assert f"{fits['bochner']['seconds']:.1f} s | {fits['LogisticRegression']['seconds']:.0f} s" in text
+    costs = [row["seconds"] / row["known"] for row in tables["Cost of choosing alpha and length scale"]]
+    assert f"costs {min(costs):.1f} to {max(costs):.1f} times as much" in text
