@@ -11,6 +11,10 @@ _PATIENCE, _INTERVAL = 1.0, 0.1
 _WIDTH = 30
 
 
+def ignore_progress(what: str, done: float) -> None:
+    """Tell nobody."""
+
+
 class ProgressBar:
     """Draw what is told about the progress of a fit; use as a context, which clears the line at the end.
 

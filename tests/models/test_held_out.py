@@ -12,7 +12,8 @@ from bochner.models import held_out
 from bochner.models.labels import indicators
 from bochner.models.linear import Effort, ridge_by_gram
 from bochner.models.tuning import hashes_of_rows
-from bochner.solvers import Design, FoldedGram, ignore_progress
+from bochner.progress import ignore_progress
+from bochner.solvers import Design, FoldedGram
 
 
 def scores_and_codes(n=4000, k=4, noise=0.2):

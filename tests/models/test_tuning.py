@@ -10,7 +10,8 @@ from bochner import Laplacian, RandomFeatures
 from bochner.models import tuning
 from bochner.models.held_out import Judging
 from bochner.models.linear import Effort, Sample, ridge_by_iteration
-from bochner.solvers import Design, ignore_progress
+from bochner.progress import ignore_progress
+from bochner.solvers import Design
 
 # --- hashes ----------------------------------------------------------------------------------------------------------
 

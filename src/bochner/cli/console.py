@@ -12,12 +12,10 @@ try:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         SpinnerColumn,
         TaskProgressColumn,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
     from rich.table import Table
@@ -46,21 +44,6 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
             bar.update(task, advance=amount, description="Measuring")
 
         yield advance
-
-
-@contextmanager
-def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """Draw a bar for steps of very different lengths, and yield the function that names the next one."""
-    columns = (
-        SpinnerColumn("line"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(), transient=True) as bar:
-        task = bar.add_task("Reading the plans", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
 def experiments(found: Iterable[Progressed]) -> None:

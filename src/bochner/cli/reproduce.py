@@ -24,15 +24,14 @@ def run(request: Request) -> None:
     """Measure what is not measured yet; say where the page is."""
     from bochner.cli import console
 
-    with console.steps() as step:
-        page = experiments.reproduce(
-            request.names,
-            folder=request.output,
-            data=request.data,
-            quick=request.quick,
-            wanted=request.wanted,
-            tell=lambda setting, done, total: step(str(setting), done, total),
-        )
+    page = experiments.reproduce(
+        request.names,
+        folder=request.output,
+        data=request.data,
+        quick=request.quick,
+        wanted=request.wanted,
+        verbose=True,
+    )
     console.saved(page, "Page")
 
 

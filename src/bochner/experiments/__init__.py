@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from bochner import datasets
+from bochner.progress import ProgressBar, ignore_progress
 
 from . import page, plan, records
 
@@ -23,6 +25,7 @@ def reproduce(
     data: str | Path | None = None,
     quick: bool = False,
     wanted: Mapping[str, list[str]] | None = None,
+    verbose: bool = False,
     tell: Told = lambda setting, done, total: None,
 ) -> Path:
     """Measure what is not measured yet, and write the page with all that is.
@@ -40,6 +43,8 @@ def reproduce(
         The small version, on data that come with scikit-learn.
     wanted : mapping of str to list, optional
         Values that settings must have: ``{"dataset": ["letter"]}``.
+    verbose : bool, default=False
+        Show a progress bar with what is being measured, and those of fits that take longer than a second.
     tell : callable, optional
         Told each setting before it is measured, how many are done, and how many there are.
 
@@ -56,12 +61,15 @@ def reproduce(
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
     loaded: datasets.Dataset | None = None
-    for number, setting in enumerate(todo):
-        tell(setting, len(settings) - len(todo) + number, len(settings))
-        if loaded is None or loaded.name != setting.values["dataset"]:
-            loaded = None  # before the next one is there
-            loaded = datasets.load(setting.values["dataset"], data)
-        records.append(folder, setting.experiment, records.measured(setting, loaded))
+    with ProgressBar() if verbose else nullcontext(ignore_progress) as bar:
+        for number, setting in enumerate(todo):
+            n_done = len(settings) - len(todo) + number
+            tell(setting, n_done, len(settings))
+            bar(f"{n_done} of {len(settings)}: {setting}", n_done / len(settings))
+            if loaded is None or loaded.name != setting.values["dataset"]:
+                loaded = None  # before the next one is there
+                loaded = datasets.load(setting.values["dataset"], data)
+            records.append(folder, setting.experiment, records.measured(setting, loaded, verbose))
     return page.write(folder, [plan.read(name, quick) for name in plan.names()])
 
 

@@ -1,4 +1,7 @@
-"""What is measured in one setting: four kinds, each a function of the setting's values and the data."""
+"""What is measured in one setting: four kinds, each a function of the setting's values and the data.
+
+Fits show how far they are, if that is wanted.
+"""
 
 from __future__ import annotations
 
@@ -69,14 +72,14 @@ def some_rows(data: Dataset, n_rows: int, dtype: str = "float32") -> Array:
     return data.X_train[np.sort(rows)].astype(dtype)
 
 
-def approximation(values: Values, data: Dataset) -> Figures:
+def approximation(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the relative error of the kernel matrix of some rows."""
     X = some_rows(data, values["n_rows"], values.get("dtype", "float32"))
     features = features_of(values, kernel_of(values, "median")).fit(X)
     return {"error": float(approximation_error(features, X, norm=values["norm"])), "n_rows": len(X)}
 
 
-def speed(values: Values, data: Dataset) -> Figures:
+def speed(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the time of a Matérn matrix: by features and their product, exactly here, and by scikit-learn."""
     X = some_rows(data, values["n_rows"])
     kernel = Matern(values["nu"], "median").resolve(X)
@@ -111,21 +114,21 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
     return result, float(best)
 
 
-def prediction(values: Values, data: Dataset) -> Figures:
+def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit by squared errors, with length scale and penalty chosen by itself, and score on the test part."""
     X, y = _training_rows(values, data)
-    model = _machine(values, data.task, "squared_error")
+    model = _machine(values, data.task, "squared_error", verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
     return _described(fitted, seconds, len(X)) | {"score": float(fitted.score(data.X_test, data.y_test))}
 
 
-def calibration(values: Values, data: Dataset) -> Figures:
+def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit a classifier by a loss, and measure how far its probabilities can be trusted.
 
     Those of squared errors are the scores, clipped; the paper's figures of about 0.7 are those of their softmax.
     """
     X, y = _training_rows(values, data)
-    model = _machine(values, data.task, values["loss"])
+    model = _machine(values, data.task, values["loss"], verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
     probabilities = fitted.predict_proba(data.X_test)
     figures = {
@@ -147,15 +150,16 @@ def _training_rows(values: Values, data: Dataset) -> tuple[Array, Array]:
     return data.X_train[rows], data.y_train[rows]
 
 
-def _machine(values: Values, task: str, loss: str) -> Any:
-    kernel, seed = kernel_of(values, "auto"), values["seed"]
+def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
+    kernel, given = kernel_of(values, "auto"), {"random_state": values["seed"], "verbose": verbose}
     if values["method"] == "exact":
-        if task == "regression":
-            return KernelRegressor(kernel, random_state=seed)
-        return KernelClassifier(kernel, loss=loss, random_state=seed)
+        return (
+            KernelRegressor(kernel, **given) if task == "regression" else KernelClassifier(kernel, loss=loss, **given)
+        )
+    width, given = values["n_components"], given | _scheme(values)
     if task == "regression":
-        return RandomFeatureRegressor(kernel, values["n_components"], random_state=seed, **_scheme(values))
-    return RandomFeatureClassifier(kernel, values["n_components"], loss=loss, random_state=seed, **_scheme(values))
+        return RandomFeatureRegressor(kernel, width, **given)
+    return RandomFeatureClassifier(kernel, width, loss=loss, **given)
 
 
 def _described(model: Any, seconds: float, n_rows: int) -> Figures:
@@ -169,7 +173,7 @@ def _described(model: Any, seconds: float, n_rows: int) -> Figures:
     }
 
 
-KINDS: dict[str, Callable[[Values, Dataset], Figures]] = {
+KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "approximation": approximation,
     "speed": speed,
     "prediction": prediction,

@@ -56,11 +56,11 @@ def missing(settings: Iterable[Setting], records: Iterable[Record]) -> list[Sett
     return [setting for setting in settings if setting.key not in done]
 
 
-def measured(setting: Setting, data: Dataset) -> Record:
+def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
     """Measure a setting."""
     peak = _peak_memory()
     start = time.perf_counter()
-    figures = KINDS[setting.kind](setting.values, data)
+    figures = KINDS[setting.kind](setting.values, data, verbose)
     return {
         "experiment": setting.experiment,
         "setting": dict(setting.values),

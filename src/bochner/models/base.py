@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_number
 from ..kernels import BY_NAME, Kernel
-from ..progress import ProgressBar
-from ..solvers import ignore_progress
+from ..progress import ProgressBar, ignore_progress
 from . import tuning
 from .trials import Trial
 

@@ -1,6 +1,6 @@
 """Solvers of penalised linear models on rows that come in blocks; they know nothing of kernels or estimators."""
 
-from .base import Design, Solution, ignore_progress, rows_of
+from .base import Design, Solution, rows_of
 from .conjugate_gradient import centred_normal, conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .eigenpro import KernelMatrix, Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
@@ -25,7 +25,6 @@ __all__ = [
     "degrees_of_freedom",
     "eigenpro",
     "gram_preconditioner",
-    "ignore_progress",
     "log_losses",
     "log_odds",
     "minimise_softmax",

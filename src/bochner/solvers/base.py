@@ -28,10 +28,6 @@ _FEWEST_ROWS, _MOST_ROWS, _NUMBERS_IN_CACHE = 128, 256, 1 << 20
 _LANES = 64
 
 
-def ignore_progress(what: str, done: float) -> None:
-    """Tell nobody."""
-
-
 def part_done(first: float, now: float, wanted: float) -> float:
     """Give the part of the way to a wanted residual that is done, by digits."""
     return float(np.clip(np.log(first / max(now, 1e-300)) / max(np.log(first / wanted), 1e-9), 0.0, 1.0))

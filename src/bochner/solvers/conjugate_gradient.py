@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Design, Progress, Solution, ignore_progress, part_done
+from ..progress import ignore_progress
+from .base import Design, Progress, Solution, part_done
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

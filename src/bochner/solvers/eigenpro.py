@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
 from ..engine.schedule import slices
-from .base import Progress, Solution, ignore_progress
+from ..progress import ignore_progress
+from .base import Progress, Solution
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -38,6 +39,8 @@ _SAMPLE, _EIGENVECTORS = 4096, 512
 _ROWS_PER_EIGENVECTOR = 8
 #: Rows of a batch, at most: enough for products of matrices.
 _BATCH = 2048
+#: Part of the held-out error by which an epoch must lower it to count.
+_NOTICEABLE = 1e-3
 #: Powers of the matrix that a random start is multiplied by for its leading eigenvectors.
 _POWERS = 4
 
@@ -108,9 +111,9 @@ def eigenpro(
 ) -> Solution:
     """Fit the expansion; the value of the solution is (n + 1, k): the coefficients, and the intercept as last row.
 
-    The rows must come in random order: the first of them are the sample, and neighbours are a batch.
-    It has converged if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the
-    first epoch's beginning, or if the held-out error, where there is one, has not fallen for some epochs: then the best
+    The rows must come in random order: the first of them are the sample, and neighbours are a batch. It has converged if
+    the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the first epoch's
+    beginning, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs: then the best
     is kept.
     """
     n = matrix.n_rows
@@ -148,20 +151,21 @@ def eigenpro(
 
 
 class _Best:
-    """The coefficients with the least held-out error."""
+    """The coefficients with the least held-out error, and for how many epochs it has not fallen noticeably."""
 
     def __init__(self, patience: int) -> None:
-        self._patience, self._told = patience, 0
+        self._patience, self._idle, self._told = patience, 0, 0
         self.error, self.epoch, self.residual = np.inf, 0, np.inf
         self.value: Floats | None = None
 
     def tell(self, error: float, coefficients: Floats, intercept: Floats, residual: float) -> bool:
         """Take the result of an epoch; say whether the error has not fallen for long."""
         self._told += 1
+        self._idle = 0 if error < (1.0 - _NOTICEABLE) * self.error else self._idle + 1
         if error < self.error:
             self.error, self.epoch, self.residual = error, self._told, residual
             self.value = np.vstack([coefficients, intercept])
-        return self._told - self.epoch >= self._patience
+        return self._idle >= self._patience
 
 
 def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) -> _Damping:

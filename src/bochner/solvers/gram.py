@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, eigh, lapack
 from scipy.linalg.blas import dsymm, dsyrk, ssyrk
 
-from .base import Design, Progress, Solution, ignore_progress, rows_of
+from ..progress import ignore_progress
+from .base import Design, Progress, Solution, rows_of
 from .conjugate_gradient import Map, centred_normal, conjugate_gradient, moments
 
 Array = NDArray[Any]

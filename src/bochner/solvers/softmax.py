@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
-from .base import Design, Progress, Solution, ignore_progress, part_done
+from ..progress import ignore_progress
+from .base import Design, Progress, Solution, part_done
 from .conjugate_gradient import conjugate_gradient
 from .nystrom import Preconditioner
 
