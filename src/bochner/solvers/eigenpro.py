@@ -111,10 +111,10 @@ def eigenpro(
 ) -> Solution:
     """Fit the expansion; the value of the solution is (n + 1, k): the coefficients, and the intercept as last row.
 
-    The rows must come in random order: the first of them are the sample, and neighbours are a batch. It has converged if
-    the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the first epoch's
-    beginning, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs: then the best
-    is kept.
+    The rows must come in random order: the first of them are the sample, and neighbours are a batch. It has converged
+    if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the first epoch's
+    beginning, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs: then the
+    best is kept.
     """
     n = matrix.n_rows
     damping = _damping(matrix, weights, rng)
