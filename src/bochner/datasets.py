@@ -50,7 +50,6 @@ class _Source:
     openml: int | None = None
     loader: Callable[..., Any] | None = None
     first_train: int | None = None  # rows that are for training by custom; else a fifth, drawn, is for testing
-    transform: Callable[[Array], Array] | None = None
 
 
 _CLASSES, _NUMBERS = "classification", "regression"

@@ -192,7 +192,7 @@ def matrix(tiles: Tiles, rows: slice | None = None, columns: slice | None = None
         tiles.fill(here, there, tile)
         if same and here == there:
             _make_symmetric(tile)
-        elif tiles.a is tiles.b:
+        elif tiles.a is tiles.b and not same:
             _set_diagonal(tile, here.start - there.start)
         _place(tile, out, here.start - rows.start, there.start - columns.start, same and here != there)
 

@@ -56,7 +56,7 @@ def reproduce(
     planned = _planned(experiments, quick)
     settings = plan.chosen(planned, wanted or {})
     folder.mkdir(parents=True, exist_ok=True)
-    done = [record for name in plan.names() for record in records.read(folder, name)]
+    done = [record for experiment in planned for record in records.read(folder, experiment.name)]
     # One seed of everything first, so that a run that is ended early has a bit of all.
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
@@ -70,7 +70,7 @@ def reproduce(
                 loaded = None  # before the next one is there
                 loaded = datasets.load(setting.values["dataset"], data)
             records.append(folder, setting.experiment, records.measured(setting, loaded, verbose))
-    return page.write(folder, [plan.read(name, quick) for name in plan.names()])
+    return page.write(folder, _planned((), quick))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from bochner.diagnostics import approximation_error, expected_calibration_error
 from .plan import Values
 
 Kernel = Laplacian | ExponentialPower | Matern
-
 Array = NDArray[Any]
 Figures = dict[str, Any]
 
@@ -52,7 +51,7 @@ def kernel_of(values: Values, length_scale: Any) -> Kernel:
         return Laplacian(length_scale)
     if values["kernel"] == "exponential-power":
         return ExponentialPower(values.get("exponent", EXPONENT), length_scale)
-    return Matern(values.get("nu", NU), length_scale)
+    return Matern(NU, length_scale)
 
 
 def features_of(values: Values, kernel: Kernel) -> RandomFeatures:
@@ -65,23 +64,25 @@ def _scheme(values: Values) -> dict[str, Any]:
     return {"directions": directions, "sampling": sampling}
 
 
-def some_rows(data: Dataset, n_rows: int, dtype: str = "float32") -> Array:
-    """Draw rows of the training part, the same for all settings."""
-    n_rows = min(n_rows, len(data.X_train))
-    rows = np.random.default_rng(0).choice(len(data.X_train), n_rows, replace=False)
-    return data.X_train[np.sort(rows)].astype(dtype)
+def some_rows(values: Values, data: Dataset) -> tuple[Array, Array]:
+    """Give the training part, or as many rows of it as a setting has: drawn, the same for all settings."""
+    n_rows = values.get("n_rows", len(data.X_train))
+    if n_rows >= len(data.X_train):
+        return data.X_train, data.y_train
+    rows = np.sort(np.random.default_rng(0).choice(len(data.X_train), n_rows, replace=False))
+    return data.X_train[rows], data.y_train[rows]
 
 
 def approximation(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the relative error of the kernel matrix of some rows."""
-    X = some_rows(data, values["n_rows"], values.get("dtype", "float32"))
+    X = some_rows(values, data)[0].astype(values.get("dtype", "float32"))
     features = features_of(values, kernel_of(values, "median")).fit(X)
     return {"error": float(approximation_error(features, X, norm=values["norm"])), "n_rows": len(X)}
 
 
 def speed(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the time of a Matérn matrix: by features and their product, exactly here, and by scikit-learn."""
-    X = some_rows(data, values["n_rows"])
+    X, _ = some_rows(values, data)
     kernel = Matern(values["nu"], "median").resolve(X)
     features = features_of(values, kernel).fit(X)
 
@@ -116,7 +117,7 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
 
 def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit by squared errors, with length scale and penalty chosen by itself, and score on the test part."""
-    X, y = _training_rows(values, data)
+    X, y = some_rows(values, data)
     model = _machine(values, data.task, "squared_error", verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
     return _described(fitted, seconds, len(X)) | {"score": float(fitted.score(data.X_test, data.y_test))}
@@ -127,7 +128,7 @@ def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
 
     Those of squared errors are the scores, clipped; the paper's figures of about 0.7 are those of their softmax.
     """
-    X, y = _training_rows(values, data)
+    X, y = some_rows(values, data)
     model = _machine(values, data.task, values["loss"], verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
     probabilities = fitted.predict_proba(data.X_test)
@@ -141,25 +142,15 @@ def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
     return _described(fitted, seconds, len(X)) | figures
 
 
-def _training_rows(values: Values, data: Dataset) -> tuple[Array, Array]:
-    """Give the training part, or the first rows drawn from it where a setting has fewer."""
-    n_rows = values.get("n_rows", len(data.X_train))
-    if n_rows >= len(data.X_train):
-        return data.X_train, data.y_train
-    rows = np.sort(np.random.default_rng(0).choice(len(data.X_train), n_rows, replace=False))
-    return data.X_train[rows], data.y_train[rows]
-
-
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
     kernel, given = kernel_of(values, "auto"), {"random_state": values["seed"], "verbose": verbose}
     if values["method"] == "exact":
-        return (
-            KernelRegressor(kernel, **given) if task == "regression" else KernelClassifier(kernel, loss=loss, **given)
-        )
-    width, given = values["n_components"], given | _scheme(values)
-    if task == "regression":
-        return RandomFeatureRegressor(kernel, width, **given)
-    return RandomFeatureClassifier(kernel, width, loss=loss, **given)
+        estimators: tuple[Any, Any] = KernelRegressor, KernelClassifier
+    else:
+        estimators = RandomFeatureRegressor, RandomFeatureClassifier
+        given |= {"n_components": values["n_components"], **_scheme(values)}
+    regressor, classifier = estimators
+    return regressor(kernel, **given) if task == "regression" else classifier(kernel, loss=loss, **given)
 
 
 def _described(model: Any, seconds: float, n_rows: int) -> Figures:

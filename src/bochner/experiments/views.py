@@ -17,6 +17,8 @@ from .tables import Cell, Table, compared, mean_and_half_width, number_with_inte
 
 View = tuple[list[Table], list[Plot]]
 _KERNELS = ("laplacian", "exponential-power", "matern")
+#: Methods that the paper has figures of.
+_PUBLISHED = ("exact", "rff", "orf")
 #: Points of a score by which it must differ from the paper's to be called better or worse.
 _TOLERANCE = 0.5
 
@@ -143,7 +145,7 @@ def prediction(records: Sequence[Record]) -> View:
     methods = _in_order((r["setting"]["method"] for r in records), ["exact", *SCHEMES])
     columns = ["data", "kernel"]
     for method in methods:
-        columns += [f"{method}, paper", method] if method in ("exact", "rff", "orf") else [method]
+        columns += [f"{method}, paper", method] if method in _PUBLISHED else [method]
     rows, details = [], []
     by_pair = grouped(records, "dataset", "kernel")
     for dataset in _in_order((key[0] for key in by_pair), list(paper()["prediction"])):
@@ -155,7 +157,7 @@ def prediction(records: Sequence[Record]) -> View:
             row: list[Any] = [dataset, kernel]
             for method in methods:
                 scores = [100.0 * s for s in figures(group.get((method,), []), "score")]
-                if method in ("exact", "rff", "orf"):
+                if method in _PUBLISHED:
                     row.append(published.get(method, ""))
                 row.append(_score(scores, published.get(method), _rows_if_fewer(group, method)) if scores else "")
             rows.append(row)
@@ -175,10 +177,8 @@ def prediction(records: Sequence[Record]) -> View:
         "seconds",
         "MB",
     ]
-    return [
-        table,
-        Table("How these were fitted", names, details, "Seconds and memory: the largest over the seeds."),
-    ], []
+    how = "Seconds and memory: the largest over the seeds."
+    return [table, Table("How these were fitted", names, details, how)], []
 
 
 def _rows_if_fewer(group: dict[tuple[Any, ...], list[Record]], method: str) -> str:

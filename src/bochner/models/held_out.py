@@ -91,6 +91,17 @@ class HeldOutRows:
     weights: Array | None
     criterion: Criterion
 
+    @classmethod
+    def of_parts(
+        cls, parts: Array, n_held: int | None, weights: Array | None, judging: Judging | None, width: int, dtype: Any
+    ) -> HeldOutRows | None:
+        """Make room for rows of the parts that are held out, unless the sums alone can tell."""
+        if judging is None or judging.criterion is None:
+            return None
+        rows = rows_to_look_at(parts, n_held, judging.hashes)
+        features = np.empty((len(rows), width), dtype=dtype)
+        return cls(features, rows, parts[rows], rows_of(weights, rows), judging.criterion)
+
     def take(self, rows: slice, block: Array) -> None:
         """Copy what is wanted of a block of rows."""
         start, stop = np.searchsorted(self.rows, (rows.start, rows.stop))
@@ -104,8 +115,7 @@ class HeldOutRows:
             coefficients = gram.solve(alpha).value
             scores = self.features[here] @ coefficients.astype(self.features.dtype)
             scores = scores + (gram.target_mean - gram.feature_mean @ coefficients)
-            weights = rows_of(self.weights, here)
-            w = np.ones(len(here)) if weights is None else weights
+            w = np.ones(len(here)) if self.weights is None else self.weights[here]
             sums, weight = sums + w @ self.criterion(scores, self.rows[here]), weight + w.sum()
         return least(sums) / weight if weight else np.inf
 

@@ -30,7 +30,7 @@ from ..solvers import (
     rows_of,
 )
 from .costs import WIDEST_GRAM
-from .held_out import HeldOutRows, Judging, least, one_in_ten, rows_to_look_at, squared_errors
+from .held_out import HeldOutRows, Judging, least, one_in_ten, squared_errors
 from .tuning import FOLDS, parts_of_rows, smallest_alpha, threads_for
 
 Array = NDArray[Any]
@@ -171,7 +171,7 @@ def ridge_by_gram(
     single = design.dtype == np.float32
     folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
     parts = np.zeros(design.shape[0], int) if judging is None else parts_of_rows(judging.hashes, len(folded.parts))
-    held_out = _held_out(design, weights, parts, _n_held(folded), judging)
+    held_out = HeldOutRows.of_parts(parts, _n_held(folded), weights, judging, design.shape[1], design.dtype)
     shift = np.average(targets, axis=0, weights=weights)  # of which float32 products would lose digits
     for rows, block in design.telling("Gram matrix", effort.progress):
         folded.update(block, targets[rows] - shift, rows_of(weights, rows), parts[rows])
@@ -184,17 +184,6 @@ def ridge_by_gram(
     solution = refine(design, targets - shift, weights, gram, alpha, factor, progress=effort.progress)
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
     return _ridge_model(gram, alpha, factor, solution).shifted(shift)
-
-
-def _held_out(
-    design: Design, weights: Array | None, parts: Array, n_held: int | None, judging: Judging | None
-) -> HeldOutRows | None:
-    """Make room for the rows that penalties are judged by, if the sums alone cannot tell."""
-    if judging is None or judging.criterion is None:
-        return None
-    rows = rows_to_look_at(parts, n_held, judging.hashes)
-    features = np.empty((len(rows), design.shape[1]), dtype=design.dtype)
-    return HeldOutRows(features, rows, parts[rows], rows_of(weights, rows), judging.criterion)
 
 
 def ridge_by_iteration(
@@ -231,8 +220,9 @@ def ridge_by_iteration(
         progress=effort.progress,
     )
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    of_rows = () if weights is None else (weights,)
-    variation = np.einsum("ik,ik,i->k" if of_rows else "ik,ik->k", targets, targets, *of_rows)
+    # By einsum, which makes no array of squares.
+    w = np.broadcast_to(1.0, len(targets)) if weights is None else weights
+    variation = np.einsum("i,ik,ik->k", w, targets, targets)
     fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
     residuals, n_rows = np.maximum(variation - fitted, 0.0), max(weight, design.shape[0])
     uncertainty = _uncertainty(residuals, n_rows, weight, mean, alpha, preconditioning.inverse_at(alpha))

@@ -23,7 +23,7 @@ from ..solvers import (
     minimise_softmax,
     rows_of,
 )
-from .held_out import HeldOutRows, Judging, rows_to_look_at
+from .held_out import HeldOutRows, Judging
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance must bring.
@@ -86,10 +86,10 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
     folded = FoldedGram(matrix.shape[1], targets.shape[1], n_parts, precise=matrix.dtype == np.float64)
     parts = parts_of_rows(judging.hashes, n_parts)
     folded.update(matrix, targets, weights, parts)
-    error = None
-    if judging.criterion is not None:
-        rows = rows_to_look_at(parts, n_held, judging.hashes)
-        error = HeldOutRows(matrix[rows], rows, parts[rows], rows_of(weights, rows), judging.criterion).error
+    held_out = HeldOutRows.of_parts(parts, n_held, weights, judging, matrix.shape[1], matrix.dtype)
+    if held_out is not None:
+        held_out.take(slice(0, len(matrix)), matrix)
+    error = None if held_out is None else held_out.error
     alpha, scores = choose_alpha(folded, smallest_alpha(matrix.dtype), n_held=n_held, error=error)
     return alpha, scores[alpha]
 
