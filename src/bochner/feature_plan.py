@@ -110,7 +110,8 @@ class DensePlan(FeaturePlan):
         turns = np.ascontiguousarray(frequencies.matrix.T * self._per_radian, dtype=self.dtype)
         self._n_features = len(turns)
         few = self._n_features <= engine.feature_map.FEW_COLUMNS
-        self._turns = turns if few else engine.feature_map.columns_for_products(turns)
+        cut = engine.feature_map.columns_for_loops if few else engine.feature_map.columns_for_products
+        self._turns = cut(turns)
         self._block = engine.feature_map.few_columns_block if few else engine.feature_map.dense_block
 
     def block_rows(self, n_rows: int) -> int:  # noqa: D102

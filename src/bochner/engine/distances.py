@@ -56,35 +56,54 @@ def squared_differences(left, right, factors, positions):
     return out
 
 
+# Without weights (None; the compiler leaves the other branch out) a square is two operations instead of three.
 @compiled(fastmath={"contract"})
-def _add_differences(x, weight, row, distances):
-    for j in range(row.shape[0]):
-        distances[j] += weight * abs(x - row[j])
+def _add_differences(x, weights, k, row, distances):
+    if weights is None:
+        for j in range(row.shape[0]):
+            distances[j] += abs(x - row[j])
+    else:
+        weight = weights[k]
+        for j in range(row.shape[0]):
+            distances[j] += weight * abs(x - row[j])
 
 
 @compiled(fastmath={"contract"})
-def _add_squares(x, weight, row, distances):
-    for j in range(row.shape[0]):
-        distances[j] += weight * (x - row[j]) ** 2
+def _add_squares(x, weights, k, row, distances):
+    if weights is None:
+        for j in range(row.shape[0]):
+            distances[j] += (x - row[j]) ** 2
+    else:
+        weight = weights[k]
+        for j in range(row.shape[0]):
+            distances[j] += weight * (x - row[j]) ** 2
 
 
 # Four coordinates at once: distances are loaded and stored a quarter as often.
 @compiled(fastmath={"contract"})
-def _add_four_differences(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
-        distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
+def _add_four_differences(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances):
+    if weights is None:
+        for j in range(row0.shape[0]):
+            first = abs(x0 - row0[j]) + abs(x1 - row1[j])
+            distances[j] += first + (abs(x2 - row2[j]) + abs(x3 - row3[j]))
+    else:
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(row0.shape[0]):
+            first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
+            distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
 
 
 @compiled(fastmath={"contract"})
-def _add_four_squares(x, weights, row0, row1, row2, row3, distances):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for j in range(row0.shape[0]):
-        first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
-        distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
+def _add_four_squares(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances):
+    if weights is None:
+        for j in range(row0.shape[0]):
+            first = (x0 - row0[j]) ** 2 + (x1 - row1[j]) ** 2
+            distances[j] += first + ((x2 - row2[j]) ** 2 + (x3 - row3[j]) ** 2)
+    else:
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(row0.shape[0]):
+            first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
+            distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
 
 
 @compiled()
@@ -95,16 +114,17 @@ def _distances_of_point(point, right, weights, power, distances):
     d = point.shape[0]
     whole = d - d % 4
     for k in range(0, whole, 4):
-        x, w = point[k : k + 4], weights[k : k + 4]
+        x0, x1, x2, x3 = point[k], point[k + 1], point[k + 2], point[k + 3]
+        row0, row1, row2, row3 = right[k], right[k + 1], right[k + 2], right[k + 3]
         if power == 1:
-            _add_four_differences(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+            _add_four_differences(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances)
         else:
-            _add_four_squares(x, w, right[k], right[k + 1], right[k + 2], right[k + 3], distances)
+            _add_four_squares(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances)
     for k in range(whole, d):
         if power == 1:
-            _add_differences(point[k], weights[k], right[k], distances)
+            _add_differences(point[k], weights, k, right[k], distances)
         else:
-            _add_squares(point[k], weights[k], right[k], distances)
+            _add_squares(point[k], weights, k, right[k], distances)
 
 
 @compiled()
@@ -117,24 +137,24 @@ def _count_below(row, bound):
 
 @compiled()
 def fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
-    """Write function values, and return how many distances are too small for the table."""
-    n_small = 0
+    """Write function values, and return for each row how many distances are too small for the table."""
+    n_small = np.empty(left.shape[0], np.int64)
     distances = np.empty(out.shape[1])
     bits = distances.view(np.int64)
     for i in range(left.shape[0]):
         _distances_of_point(left[i], right, weights, power, distances)
-        n_small += _count_below(distances, smallest)
+        n_small[i] = _count_below(distances, smallest)
         look_up_row(bits, coefficients, first_cell, out[i])
     return n_small
 
 
 @compiled()
-def small_distances(left, right, weights, power, smallest, n_small):
-    """Give the (n_small, 2) positions of the distances that are too small for the table, and these distances."""
+def small_distances(left, right, weights, power, smallest, rows, n_small):
+    """Give the (n_small, 2) positions of the distances in some rows that are too small for the table, and them."""
     positions, values = np.empty((n_small, 2), np.int64), np.empty(n_small)
     distances = np.empty(right.shape[1])
     k = 0
-    for i in range(left.shape[0]):
+    for i in rows:
         _distances_of_point(left[i], right, weights, power, distances)
         for j in range(distances.shape[0]):
             if distances[j] < smallest:

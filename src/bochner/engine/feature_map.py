@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import uintp
 from numpy.typing import NDArray
 
 from . import hadamard
@@ -22,8 +23,9 @@ Array = NDArray[Any]
 #: Columns of one matrix product, and rows of a block: its phases (1 MB of float32) stay in cache.
 COLUMNS_OF_PRODUCT = 1024
 ROWS_OF_PRODUCT = 256
+_ROW_1, _ROW_2, _ROW_3 = (uintp(k * COLUMNS_OF_PRODUCT) for k in (1, 2, 3))
 #: Up to so many columns of the data, a plain loop beats the matrix product.
-FEW_COLUMNS = 10
+FEW_COLUMNS = 24
 #: Numbers that are transformed together: 1 MB of float32.
 NUMBERS_OF_TRANSFORM = 1 << 18
 #: Numbers of the input that are held as a dense block in the precision of the result.
@@ -63,25 +65,62 @@ def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float,
         start += width
 
 
+def columns_for_loops(turns: Array) -> list[Array]:
+    """Cut (d, p) frequencies into pieces for `few_columns_block`, each padded to whole fours of rows of fixed length."""
+    pieces = []
+    for columns in slices(turns.shape[1], COLUMNS_OF_PRODUCT):
+        piece = np.zeros((_whole_fours(len(turns)), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
+        piece[: len(turns), : columns.stop - columns.start] = turns[:, columns]
+        pieces.append(piece.ravel())
+    return pieces
+
+
+def _whole_fours(n: int) -> int:
+    return -(-n // 4) * 4
+
+
 @compiled(fastmath={"contract"})
-def _phases_of_point(point, turns, phases):
-    x, w = point[0], turns[0]
-    for j in range(phases.shape[0]):
-        phases[j] = x * w[j]
-    for k in range(1, point.shape[0]):
-        x, w = point[k], turns[k]
-        for j in range(phases.shape[0]):
-            phases[j] += x * w[j]
+def _add_four_columns(x, y, z, v, k, turns, phases, width):
+    """Add what four columns give to the phases of four points: each number loaded serves four times.
+
+    All is in two flat arrays with rows of constant length, and indices are unsigned: so LLVM sees that nothing overlaps,
+    and uses vectors.
+    """
+    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
+    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
+    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
+    for j in range(uintp(width)):
+        j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+        a, b, c, d = turns[j], turns[j1], turns[j2], turns[j3]
+        phases[j] = phases[j] + x0 * a + x1 * b + x2 * c + x3 * d
+        phases[j1] = phases[j1] + y0 * a + y1 * b + y2 * c + y3 * d
+        phases[j2] = phases[j2] + z0 * a + z1 * b + z2 * c + z3 * d
+        phases[j3] = phases[j3] + v0 * a + v1 * b + v2 * c + v3 * d
 
 
 @compiled()
-def few_columns_block(points, turns, offset, scale, out):
-    """Do what `dense_block` does for points of few columns, where BLAS is slow: point by point, in the first cache."""
-    p = turns.shape[1]
-    phases = np.empty(p, points.dtype)
-    for i in range(points.shape[0]):
-        _phases_of_point(points[i], turns, phases)
-        sincos_row(phases, offset, scale, out[i, :p], out[i, p:])
+def _few_columns_piece(points, turns, offset, scale, out, start):
+    half, last = out.shape[1] // 2, points.shape[0] - 1
+    width, length = min(COLUMNS_OF_PRODUCT, half - start), COLUMNS_OF_PRODUCT
+    shift, phases = offset[start : start + width], np.empty(4 * length, points.dtype)
+    for i in range(0, last + 1, 4):
+        # The last four may repeat a point: the same operations for all, wherever they stand.
+        x, y, z, v = points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
+        phases[:] = 0.0
+        for k in range(0, points.shape[1], 4):
+            _add_four_columns(x, y, z, v, k, turns[k * length : (k + 4) * length], phases, width)
+        for r in range(min(4, last + 1 - i)):
+            cos, sin = out[i + r, start : start + width], out[i + r, half + start : half + start + width]
+            sincos_row(phases[r * length : r * length + width], shift, scale, cos, sin)
+
+
+def few_columns_block(points: Array, pieces: list[Array], offset: Array, scale: float, out: Array) -> None:
+    """Do what `dense_block` does for points of few columns, where BLAS is slow: phases stay in the first cache."""
+    padded = np.zeros((len(points), _whole_fours(points.shape[1])), dtype=points.dtype)
+    padded[:, : points.shape[1]] = points
+    for number, turns in enumerate(pieces):
+        _few_columns_piece(padded, turns, offset, scale, out, number * COLUMNS_OF_PRODUCT)
 
 
 def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, scale: float, out: Array) -> None:

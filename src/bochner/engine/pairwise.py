@@ -39,6 +39,8 @@ _FEW = 64
 _NONE = np.empty((0, 2), dtype=np.int64)
 # Of squared lengths; their sums are finite.
 _LARGEST = 1e300
+# Of a weight that is taken out of the squares and put back: they stay in the range of float64.
+_SMALLEST_UNIT = 1e-100
 # Of coordinates whose squares float32 can hold.
 _LARGEST_SINGLE = 1e16
 
@@ -138,11 +140,15 @@ class DifferenceTiles:
         self._left = self.a.unrounded(everything)
         right = self._left if self.a is self.b else self.b.unrounded(everything)
         self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
-        self._weights = self.a.factors**self.power
         with np.errstate(over="ignore"):
             lengths = [np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b)]
         typical, largest = _range_of(*lengths)
-        self._table = tabulate(self.function, largest, np.float64, typical)
+        # A weight that all coordinates share is left to the function.
+        weights = self.a.factors**self.power
+        shared = (weights == weights[0]).all() and _SMALLEST_UNIT < weights[0] < 1.0 / _SMALLEST_UNIT
+        self._weights, unit = (None, weights[0]) if shared else (weights, 1.0)
+        self._of_sums = lambda sums: self.function(unit * sums)
+        self._table = tabulate(self._of_sums, min(largest / unit, _LARGEST), np.float64, min(typical / unit, _LARGEST))
 
     def transposed(self) -> DifferenceTiles:
         """Give the tiles of the transposed matrix."""
@@ -154,9 +160,17 @@ class DifferenceTiles:
         n_small = fill_by_differences(
             left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
-        if n_small > self_pairs(self, rows, columns):
-            small, distances = small_distances(left, right, self._weights, self.power, table.smallest, n_small)
-            out[small[:, 0], small[:, 1]] = at_zero_one(self.function, distances)
+        if n_small.sum() > self_pairs(self, rows, columns):
+            again = np.flatnonzero(n_small > self._pairs_with_itself(rows, columns))
+            small, distances = small_distances(
+                left, right, self._weights, self.power, table.smallest, again, n_small[again].sum()
+            )
+            out[small[:, 0], small[:, 1]] = at_zero_one(self._of_sums, distances)
+
+    def _pairs_with_itself(self, rows: slice, columns: slice) -> NDArray[np.bool_]:
+        """Tell of each row whether its point is among the columns, too."""
+        points = np.arange(rows.start, rows.stop)
+        return (points >= columns.start) & (points < columns.stop) & (self.a is self.b)
 
 
 def self_pairs(tiles: Tiles, rows: slice, columns: slice) -> int:

@@ -7,25 +7,49 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
-from scipy.special import gammaln, kve
+from scipy.special import gammaln, k0e, k1e, kve
 
 Array = NDArray[np.float64]
 
 # Above it the uniform expansion is exact to rounding, and Gamma(nu) would soon leave the range of float64.
 _LARGEST_NU_BY_BESSEL = 60.0
 _TERMS = 12
-_FAR = 1e5
+# Nearer than the first the profile is 1 to all digits; beyond the second it underflows.
+_NEAR, _FAR = 1e-200, 1e5
 
 
 def matern_profile(r: Array, nu: float) -> Array:
     """Evaluate ``2^(1-nu) / Gamma(nu) z^nu K_nu(z)``, ``z = sqrt(2 nu) r``; the limit ``exp(-r^2/2)`` at infinity."""
+    nu = float(nu)
     if np.isinf(nu):
         return np.exp(-0.5 * np.square(r))
-    return _by_expansion(r, nu) if nu > _LARGEST_NU_BY_BESSEL else _by_bessel(r, nu)
+    if nu > _LARGEST_NU_BY_BESSEL:
+        return _by_expansion(r, nu)
+    return _by_recurrence(r, nu) if (2.0 * nu).is_integer() else _by_bessel(r, nu)
+
+
+def _by_recurrence(r: Array, nu: float) -> Array:
+    """Climb from the first two orders to a whole or half smoothness, in steps of one.
+
+    By ``K_{m+1} = K_{m-1} + 2 m K_m / z`` the profiles f_m as functions of the same z obey ``f_{m+1} = f_m + z^2 f_{m-1}
+    / (4 m (m-1))``. All terms are positive, so nothing cancels, and it is much quicker than K_nu of any order.
+    """
+    z = np.clip(np.sqrt(2.0 * nu) * r, _NEAR, _FAR)
+    # All of them times exp(z), which would underflow first.
+    if nu.is_integer():
+        order, last = 2.0, z * k1e(z)
+        this = last + 0.5 * np.square(z) * k0e(z)
+    else:
+        order, last, this = 1.5, np.ones_like(z), 1.0 + z
+    while order < nu:
+        last, this = this, this + np.square(z) / (4.0 * order * (order - 1.0)) * last
+        order += 1.0
+    decay = np.exp(-0.5 * z)
+    return np.minimum((this if order == nu else last) * decay * decay, 1.0)
 
 
 def _by_bessel(r: Array, nu: float) -> Array:
-    # Beyond _FAR the profile underflows, and soon after SciPy's Bessel function gives no number.
+    # Soon after _FAR SciPy's Bessel function gives no number.
     z = np.minimum(np.sqrt(2.0 * nu) * r, _FAR)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logarithm = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(z) + np.log(kve(nu, z)) - z
