@@ -66,7 +66,7 @@ def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float,
 
 
 def columns_for_loops(turns: Array) -> list[Array]:
-    """Cut (d, p) frequencies into pieces for `few_columns_block`, each padded to whole fours of rows of fixed length."""
+    """Cut (d, p) frequencies into flat pieces for `few_columns_block`: whole fours of rows, all of one length."""
     pieces = []
     for columns in slices(turns.shape[1], COLUMNS_OF_PRODUCT):
         piece = np.zeros((_whole_fours(len(turns)), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
@@ -83,8 +83,8 @@ def _whole_fours(n: int) -> int:
 def _add_four_columns(x, y, z, v, k, turns, phases, width):
     """Add what four columns give to the phases of four points: each number loaded serves four times.
 
-    All is in two flat arrays with rows of constant length, and indices are unsigned: so LLVM sees that nothing overlaps,
-    and uses vectors.
+    All is in two flat arrays with rows of constant length, and indices are unsigned: so LLVM sees that nothing
+    overlaps, and uses vectors.
     """
     x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
     y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]

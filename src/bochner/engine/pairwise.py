@@ -146,7 +146,8 @@ class DifferenceTiles:
         # A weight that all coordinates share is left to the function.
         weights = self.a.factors**self.power
         shared = (weights == weights[0]).all() and _SMALLEST_UNIT < weights[0] < 1.0 / _SMALLEST_UNIT
-        self._weights, unit = (None, weights[0]) if shared else (weights, 1.0)
+        unit = weights[0] if shared else 1.0
+        self._weights = None if shared else weights
         self._of_sums = lambda sums: self.function(unit * sums)
         self._table = tabulate(self._of_sums, min(largest / unit, _LARGEST), np.float64, min(typical / unit, _LARGEST))
 

@@ -31,8 +31,11 @@ def matern_profile(r: Array, nu: float) -> Array:
 def _by_recurrence(r: Array, nu: float) -> Array:
     """Climb from the first two orders to a whole or half smoothness, in steps of one.
 
-    By ``K_{m+1} = K_{m-1} + 2 m K_m / z`` the profiles f_m as functions of the same z obey ``f_{m+1} = f_m + z^2 f_{m-1}
-    / (4 m (m-1))``. All terms are positive, so nothing cancels, and it is much quicker than K_nu of any order.
+    By ``K_{m+1} = K_{m-1} + 2 m K_m / z`` the profiles f_m, as functions of the same z, obey
+
+        f_{m+1} = f_m + z^2 / (4 m (m - 1)) f_{m-1}.
+
+    All terms are positive, so nothing cancels, and this is much quicker than K_nu of any order.
     """
     z = np.clip(np.sqrt(2.0 * nu) * r, _NEAR, _FAR)
     # All of them times exp(z), which would underflow first.
