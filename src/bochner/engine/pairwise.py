@@ -27,7 +27,10 @@ from .transpose import transpose
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-TILE_ROWS, TILE_COLUMNS = 256, 512
+#: The longest sides of a tile: large for the sake of the product, small enough for the caches.
+TILE_ROWS, TILE_COLUMNS = 512, 512
+#: Rows of a product's task, and of a tile that is worth a thread.
+_TASK_ROWS, _FEW_ROWS = 256, 64
 #: Up to this dimension differences are quicker than a product ...
 _FEW_DIMENSIONS = 16
 #: ... and up to this one a product in float64 costs little more than one in float32.
@@ -64,8 +67,8 @@ class ProductTiles:
     b: Points
     function: Function
     dtype: Any
-    # Side of the tiles on the diagonal: small, because they do half of their product for nothing.
-    diagonal_side: ClassVar[int] = 64
+    # Side of the tiles on the diagonal: smaller, because they do half of their product for nothing.
+    diagonal_side: ClassVar[int] = 128
 
     def __post_init__(self) -> None:
         precise = self.dtype == np.float64 or self.a.dimension <= _CHEAP_DIMENSION
@@ -109,8 +112,12 @@ class ProductTiles:
         return positions_of_near(squared, n_near) if n_near else _NONE
 
     def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
-        left, right = self.a.unrounded(rows), self.b.unrounded(columns)
-        squared = squared_differences(left, right, self.a.factors, near)
+        if self.a is self.b:
+            near = near[near[:, 0] + rows.start != near[:, 1] + columns.start]
+        of_rows, left = np.unique(near[:, 0], return_inverse=True)
+        of_columns, right = np.unique(near[:, 1], return_inverse=True)
+        points = self.a.unrounded(rows.start + of_rows), self.b.unrounded(columns.start + of_columns)
+        squared = squared_differences(*points, self.a.factors, np.column_stack([left, right]))
         out[near[:, 0], near[:, 1]] = self._values(squared)
 
     def _values(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,12 +218,21 @@ def matrix(tiles: Tiles, rows: slice | None = None, columns: slice | None = None
             _set_diagonal(tile, here.start - there.start)
         _place(tile, out, here.start - rows.start, there.start - columns.start, same and here != there)
 
-    schedule.run(fill, _upper_tasks(rows, tiles.diagonal_side) if same else _tasks(rows, columns))
+    schedule.run(fill, _upper_tasks(rows, tiles.diagonal_side) if same else _tasks(rows, columns, at_least=4))
     return out
 
 
-def _tasks(rows: slice, columns: slice) -> list[Task]:
-    return [(i, j) for i in slices(rows, TILE_ROWS) for j in slices(columns, TILE_COLUMNS)]
+def _tasks(rows: slice, columns: slice, at_least: int = 1) -> list[Task]:
+    """Cut a matrix into tiles; few rows are cut, too, for the threads to have something to share."""
+    n_rows = rows.stop - rows.start
+    side = min(TILE_ROWS, max(_FEW_ROWS, -(-n_rows // at_least)))
+    return [(i, j) for i in _even_slices(rows, side) for j in _even_slices(columns, TILE_COLUMNS)]
+
+
+def _even_slices(whole: slice, longest: int) -> list[slice]:
+    """Cut a range into slices of about the same length."""
+    length = whole.stop - whole.start
+    return slices(whole, -(-length // -(-length // longest))) if length else []
 
 
 def _upper_tasks(rows: slice, diagonal_side: int) -> list[Task]:
@@ -244,7 +260,7 @@ def product(tiles: Tiles, vectors: Array, rows: slice | None = None) -> Array:
                 _set_diagonal(tile, here.start - column.start)
             sums += tile @ vectors[column]
 
-    schedule.run(multiply, slices(rows, TILE_ROWS))
+    schedule.run(multiply, slices(rows, _TASK_ROWS))
     return out
 
 

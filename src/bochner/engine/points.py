@@ -51,7 +51,7 @@ class Points:
         shifted *= self.whitening
         return shifted
 
-    def unrounded(self, rows: slice) -> NDArray[np.float64]:
+    def unrounded(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float64]:
         """Give some rows for differences: the whitening, if it is a vector, is left to `factors`.
 
         To shift or scale the points first would round them, and near ones would lose the digits of their difference.

@@ -59,20 +59,15 @@ def tabulate(function: Function, largest: float, dtype: Any, typical: float | No
     lefts = _cell_edges(bottom, top)
     nodes, to_powers = _interpolation(_DEGREE[dtype] + 1)
     points = lefts[:-1, None] + np.diff(lefts)[:, None] * (nodes + 1.0) / 2.0
-    coefficients = _in_parallel(function, points) @ to_powers
+    coefficients = np.empty(points.shape, dtype=dtype)
+
+    def fill(cells: slice) -> None:
+        coefficients[cells] = function(points[cells]) @ to_powers
+
+    # On all threads: the function may be as slow as a Bessel function.
+    schedule.run(fill, schedule.slices(len(points), 256))
     first = np.array(lefts[0], dtype=dtype).view(_INTEGER[dtype]) >> (_MANTISSA_BITS[dtype] - _CELL_BITS)
-    return Table(coefficients.astype(dtype), int(first), float(lefts[0]), float(lefts[-1]))
-
-
-def _in_parallel(function: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Evaluate the function, which may be as slow as a Bessel function, on all threads."""
-    values = np.empty_like(points)
-
-    def evaluate(rows: slice) -> None:
-        values[rows] = function(points[rows])
-
-    schedule.run(evaluate, schedule.slices(len(points), 256))
-    return values
+    return Table(coefficients, int(first), float(lefts[0]), float(lefts[-1]))
 
 
 def _cell_edges(bottom: int, top: int) -> NDArray[np.float64]:

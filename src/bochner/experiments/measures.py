@@ -120,7 +120,7 @@ def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     X, y = some_rows(values, data)
     model = _machine(values, data.task, "squared_error", verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
-    return _described(fitted, seconds, len(X)) | {"score": float(fitted.score(data.X_test, data.y_test))}
+    return _described(fitted, seconds, X, data) | {"score": float(fitted.score(data.X_test, data.y_test))}
 
 
 def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
@@ -139,7 +139,7 @@ def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
     if values["loss"] == "squared_error":
         by_softmax = softmax(fitted.decision_function(data.X_test), axis=1)
         figures["ece of softmax"] = float(expected_calibration_error(data.y_test, by_softmax))
-    return _described(fitted, seconds, len(X)) | figures
+    return _described(fitted, seconds, X, data) | figures
 
 
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
@@ -153,10 +153,11 @@ def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
     return regressor(kernel, **given) if task == "regression" else classifier(kernel, loss=loss, **given)
 
 
-def _described(model: Any, seconds: float, n_rows: int) -> Figures:
+def _described(model: Any, seconds: float, X: Array, data: Dataset) -> Figures:
     return {
         "fit seconds": seconds,
-        "n_rows": n_rows,
+        "n_rows": len(X),
+        "all rows": len(data.X_train),
         "length scale": float(model.kernel_.length_scale),
         "alpha": float(model.alpha_),
         "solver": model.solver_,
@@ -168,5 +169,6 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "approximation": approximation,
     "speed": speed,
     "prediction": prediction,
+    "growth": prediction,
     "calibration": calibration,
 }

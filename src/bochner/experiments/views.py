@@ -88,12 +88,12 @@ def _over_exponents(records: Sequence[Record]) -> View:
     return [Table("Relative error over the exponent of the exponential power", columns, rows)], plots
 
 
-def _curves(records: Sequence[Record], x: str, of: str, order: Sequence[str]) -> list[Line]:
+def _curves(records: Sequence[Record], x: str, of: str, order: Sequence[str], y: str = "error") -> list[Line]:
     by_label = grouped(records, of)
     lines = []
     for label in _in_order((key[0] for key in by_label), order):
         points = sorted(grouped(by_label[(label,)], x).items())
-        summed = [mean_and_half_width(figures(group, "error")) for _, group in points]
+        summed = [mean_and_half_width(figures(group, y)) for _, group in points]
         lines.append(Line(label, [key[0] for key, _ in points], [m for m, _ in summed], [h for _, h in summed]))
     return lines
 
@@ -159,7 +159,7 @@ def prediction(records: Sequence[Record]) -> View:
                 scores = [100.0 * s for s in figures(group.get((method,), []), "score")]
                 if method in _PUBLISHED:
                     row.append(published.get(method, ""))
-                row.append(_score(scores, published.get(method), _rows_if_fewer(group, method)) if scores else "")
+                row.append(_score(scores, published.get(method), _rows_if_fewer(group[(method,)])) if scores else "")
             rows.append(row)
             details += [_details(dataset, kernel, method, group[(method,)]) for method in methods if (method,) in group]
     note = "Test accuracy or R2, times 100, with 95 % intervals over seeds. ▲ ▼: by more than half a point."
@@ -181,10 +181,10 @@ def prediction(records: Sequence[Record]) -> View:
     return [table, Table("How these were fitted", names, details, how)], []
 
 
-def _rows_if_fewer(group: dict[tuple[Any, ...], list[Record]], method: str) -> str:
-    """Say how many rows a method had, if others had more."""
-    rows, most = max(figures(group[(method,)], "n_rows")), max(max(figures(g, "n_rows")) for g in group.values())
-    return f" ({rows:,} rows)" if rows < most else ""
+def _rows_if_fewer(records: Sequence[Record]) -> str:
+    """Say how many rows a method had, if the training part has more."""
+    rows = max(figures(records, "n_rows"))
+    return f" ({rows:,} rows)" if rows < max(figures(records, "all rows")) else ""
 
 
 def _score(scores: Sequence[float], published: float | None, addition: str) -> Cell:
@@ -208,6 +208,21 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
         f"{max(figures(group, 'fit seconds')):.1f}",
         f"{max(peaks):.0f}" if peaks else "",
     ]
+
+
+def growth(records: Sequence[Record]) -> View:
+    """Scores over the number of rows that are fitted."""
+    rows, plots = [], []
+    for (dataset,), group in grouped(records, "dataset").items():
+        for (kernel, method, width, _), at_one in grouped(group, "kernel", "method", "n_components", "n_rows").items():
+            score = number_with_interval([100.0 * s for s in figures(at_one, "score")], 2)
+            n_rows = max(figures(at_one, "n_rows"))
+            rows.append([dataset, kernel, method, width, n_rows, score, f"{max(figures(at_one, 'fit seconds')):.1f}"])
+        lines = _curves(group, "n_rows", "method", list(SCHEMES), "score")
+        lines = [replace(line, y=[1.0 - score for score in line.y]) for line in lines]
+        plots.append(Plot(dataset, "rows", "1 - score", lines))
+    columns = ["data", "kernel", "method", "features", "rows", "score", "seconds"]
+    return [Table("Scores over the number of rows", columns, rows)], plots
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -251,5 +266,6 @@ KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
     "approximation": approximation,
     "speed": speed,
     "prediction": prediction,
+    "growth": growth,
     "calibration": calibration,
 }
