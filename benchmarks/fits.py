@@ -30,10 +30,11 @@ def load(name: str) -> tuple[np.ndarray, ...]:
         return z["X_train"].astype(np.float32), z["y_train"], z["X_test"].astype(np.float32), z["y_test"]
 
 
-def standardised(name: str) -> tuple[np.ndarray, ...]:
-    """Columns of mean zero and variance one."""
-    X, y, Xt, yt = load(name)
+def standardised(name: str, shuffled: bool = False) -> tuple[np.ndarray, ...]:
+    """Columns of mean zero and variance one; constant ones become zero."""
+    X, y, Xt, yt = split_anew(name) if shuffled else load(name)
     mean, scale = X.mean(axis=0), X.std(axis=0)
+    scale[scale == 0.0] = 1.0
     return (X - mean) / scale, y, (Xt - mean) / scale, yt
 
 

@@ -14,7 +14,13 @@ from .kernels import (
     RationalQuadratic,
     SeparableKernel,
 )
-from .models import KernelClassifier, KernelRegressor, RandomFeatureClassifier, RandomFeatureRegressor
+from .models import (
+    KernelClassifier,
+    KernelRegressor,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RecursiveFeatureMachine,
+)
 
 __version__ = version("bochner")
 
@@ -31,6 +37,7 @@ __all__ = [
     "RandomFeatureRegressor",
     "RandomFeatures",
     "RationalQuadratic",
+    "RecursiveFeatureMachine",
     "SeparableKernel",
     "diagnostics",
 ]

@@ -25,6 +25,8 @@ from .kernels import BY_NAME, Kernel
 Array = NDArray[Any]
 
 _ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
+# Numbers of a block of gradients.
+_NUMBERS_OF_GRADIENTS = 1 << 21
 
 
 class RandomFeatures(TransformerMixin, BaseEstimator):
@@ -179,31 +181,56 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         X : array or sparse matrix of shape (n, d)
         coef : array of shape (n_components,) or (n_components, n_outputs)
         smoothing : float, default=0.0
-            Width h of a Gaussian that f is convolved with first, in the units of X. It multiplies frequency w by
-            ``exp(-h^2 |w|^2 / 2)``; without it heavy-tailed frequencies make the gradient mere noise.
+            Standard deviation h of a Gaussian that f is convolved with first, in the kernel's own distance: a multiple
+            of its length scale, in its metric. It multiplies a frequency of radius r by ``exp(-h^2 r^2 / 2)``; without
+            it heavy-tailed frequencies make the gradient mere noise.
 
         Returns
         -------
         gradient : array of shape (n, d) or (n, n_outputs, d)
         """
+        blocks = self.iter_gradients(X, coef, smoothing)
+        gradient = np.concatenate([block.copy() for _, block in blocks])
+        return gradient[:, 0] if np.ndim(coef) == 1 else gradient
+
+    def iter_gradients(self, X: Any, coef: Any, smoothing: float = 0.0) -> Iterator[tuple[slice, Array]]:
+        """Iterate over ``(rows, gradients of these rows)``, each (rows, n_outputs, d) and in the same buffer.
+
+        Parameters
+        ----------
+        X, coef, smoothing
+            See `gradient`.
+        """
         check_is_fitted(self)
         smoothing = check_number(self, "smoothing", smoothing, Range(0.0, includes_low=True))
         coef = self._validated_coef(coef)
         X = self._validated(X)
+        return self._gradients(X, coef.reshape(len(coef), -1), smoothing)
+
+    def _gradients(self, X: Any, coef: Array, smoothing: float) -> Iterator[tuple[slice, Array]]:
         plan = self._plan(X.dtype)
         W = self.frequencies_
-        W = W * np.exp(-0.5 * smoothing**2 * np.square(W).sum(axis=1, keepdims=True))
+        if smoothing > 0.0:
+            W *= np.exp(-0.5 * smoothing**2 * np.square(self._radii(W)))[:, None]
         W = np.clip(W, -1e30, 1e30).astype(plan.dtype)  # finite in float32 too, if not smoothed
-        of_pairs = (
-            coef.reshape(len(coef), -1) if self._single_cosine is None else self._single_cosine @ coef.reshape(1, -1)
-        )
+        of_pairs = coef if self._single_cosine is None else self._single_cosine @ coef
         of_cos, of_sin = np.split(of_pairs.astype(plan.dtype), 2)
-        gradient = np.empty((X.shape[0], of_cos.shape[1], W.shape[1]), dtype=plan.dtype)
-        for rows, block in self._blocks(plan, X, 1024, 2 * plan.n_frequencies):
+        n_outputs, d = of_cos.shape[1], W.shape[1]
+        block_rows = max(16, min(1024, _NUMBERS_OF_GRADIENTS // (n_outputs * d)))
+        buffer = np.empty((block_rows, n_outputs, d), dtype=plan.dtype)
+        for rows, block in self._blocks(plan, X, block_rows, 2 * plan.n_frequencies):
+            gradient = buffer[: rows.stop - rows.start]
             cos, sin = np.split(block, 2, axis=1)
-            for k in range(of_cos.shape[1]):
-                gradient[rows, k] = (cos * of_sin[:, k] - sin * of_cos[:, k]) @ W
-        return gradient[:, 0] if coef.ndim == 1 else gradient
+            for k in range(n_outputs):
+                np.matmul(cos * of_sin[:, k] - sin * of_cos[:, k], W, out=gradient[:, k])
+            yield rows, gradient
+
+    def _radii(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the lengths of frequencies in the kernel's own distance: before its length scale and metric."""
+        T = self.kernel_.whitening(W.shape[1])
+        if T.ndim == 2:
+            return np.linalg.norm(W @ np.linalg.pinv(T).T, axis=1)
+        return np.linalg.norm(np.divide(W, T, out=np.zeros_like(W), where=T > 0.0), axis=1)
 
     def error_estimate(
         self, X: Any, target: float | None = None, *, confidence: float = 0.95, n_pairs: int = 20_000

@@ -25,13 +25,25 @@ if TYPE_CHECKING:
 
     from .reliability import ReliabilityCurve
 
-__all__ = ["new_axes", "plot_errors", "plot_reliability", "plot_scores", "schemes_figure"]
+__all__ = [
+    "learned_metric_figure",
+    "new_axes",
+    "plot_errors",
+    "plot_importances",
+    "plot_metric",
+    "plot_reliability",
+    "plot_rounds",
+    "plot_scores",
+    "schemes_figure",
+]
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), and marks that survive a black print.
 _COLOURS = ("#E69F00", "#56B4E9", "#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _DASHES = ("-", "-", "-", (0, (4, 2)), (0, (4, 2)), (0, (4, 2)))  # so that curves that coincide are both seen
 _INK = "#333333"
+# Names beside a heat map.
+_MOST_NAMES = 40
 # The histogram of a reliability diagram is drawn under the curve, from here up to a little below 0.
 _FLOOR, _CEILING = -0.2, -0.04
 _CURVE: dict[str, Any] = {"linewidth": 1.8, "markeredgecolor": "white", "clip_on": False}
@@ -159,6 +171,115 @@ def plot_reliability(
     _histogram(ax, histogram, line.get_color())
     ax.legend(loc="upper left", framealpha=0.8, edgecolor="none", labelcolor=_INK)
     return line
+
+
+def plot_metric(ax: Axes, metric: Any, names: Sequence[str] | None = None) -> None:
+    """Draw a metric M, or its diagonal, as a heat map: positive entries in one colour, negative ones in another.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes to draw on.
+    metric : array of shape (d, d) or (d,)
+    names : sequence of str, optional
+        Names of the inputs; left out where they would not fit.
+    """
+    matrix = np.diag(metric) if np.ndim(metric) == 1 else np.asarray(metric)
+    reach = float(abs(matrix).max()) or 1.0
+    image = ax.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelcolor=_INK)
+    shown = names is not None and len(names) <= _MOST_NAMES
+    ticks: Sequence[int] = range(len(matrix)) if shown else []
+    ax.set_xticks(ticks, names if shown else [], rotation=90)
+    ax.set_yticks(ticks, names if shown else [])
+    ax.tick_params(length=0, labelcolor=_INK)
+    ax.set_title("Learned metric", loc="left", color=_INK, fontsize="medium")
+    ax.spines[:].set_visible(False)
+
+
+def plot_importances(
+    ax: Axes,
+    importances: Any,
+    names: Sequence[str] | None = None,
+    *,
+    most: int = 20,
+    shape: tuple[int, ...] | None = None,
+) -> None:
+    """Draw the importances of the inputs: the largest as bars, or all of them as an image.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes to draw on.
+    importances : array of shape (d,)
+    names : sequence of str, optional
+        Names of the inputs; by default their numbers.
+    most : int, default=20
+        Bars at most.
+    shape : tuple of int, optional
+        Of images whose pixels the inputs are: (height, width), or (height, width, channels), which are summed.
+    """
+    values = np.asarray(importances)
+    ax.set_title("What the model looks at", loc="left", color=_INK, fontsize="medium")
+    if shape is not None:
+        picture = values.reshape(shape)
+        ax.imshow(picture.sum(axis=2) if picture.ndim == 3 else picture, cmap="magma", interpolation="nearest")
+        ax.set_axis_off()
+        return
+    order = np.argsort(values)[::-1][:most]
+    labels = [str(k) if names is None else str(names[k]) for k in order]
+    ax.barh(range(len(order)), values[order], color=_COLOURS[2])
+    ax.set_yticks(range(len(order)), labels)
+    ax.invert_yaxis()
+    ax.set_xlabel("share of the metric's diagonal", color=_INK)
+    _quiet(ax)
+
+
+def plot_rounds(ax: Axes, history: Sequence[Mapping[str, Any]], best: int | None = None) -> None:
+    """Draw the score of held-out rows over the rounds of a recursive feature machine.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes to draw on.
+    history : sequence of mapping
+        ``history_`` of the machine.
+    best : int, optional
+        The round that was kept, which is marked.
+    """
+    rounds, scores = [entry["round"] for entry in history], [entry["score"] for entry in history]
+    ax.plot(rounds, scores, color=_COLOURS[2], marker="o", **_CURVE)
+    if best is not None:
+        ax.plot(best, scores[rounds.index(best)], marker="o", markersize=11, color=_COLOURS[3], fillstyle="none")
+    ax.set_xticks(rounds)
+    ax.set_xlabel("round", color=_INK)
+    ax.set_title("Score of held-out rows", loc="left", color=_INK, fontsize="medium")
+    _quiet(ax)
+
+
+def learned_metric_figure(model: Any, shape: tuple[int, ...] | None = None) -> Figure:
+    """Draw what a fitted recursive feature machine has learned: scores, importances, and the metric itself.
+
+    Parameters
+    ----------
+    model : RecursiveFeatureMachine
+        Fitted; names of columns are taken from it.
+    shape : tuple of int, optional
+        Of images whose pixels the inputs are.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    names = getattr(model, "feature_names_in_", None)
+    figure = Figure(figsize=(12, 4.2), dpi=160, layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    plot_rounds(left, model.history_, model.best_round_)
+    plot_importances(middle, model.feature_importances_, names, shape=shape)
+    plot_metric(right, model.metric_, names)
+    return figure
 
 
 def _diagonal(ax: Axes) -> None:

@@ -65,14 +65,13 @@ def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float,
         start += width
 
 
-def columns_for_loops(turns: Array) -> list[Array]:
+def columns_for_loops(turns: Array) -> Array:
     """Cut (d, p) frequencies into flat pieces for `few_columns_block`: whole fours of rows, all of one length."""
-    pieces = []
-    for columns in slices(turns.shape[1], COLUMNS_OF_PRODUCT):
-        piece = np.zeros((_whole_fours(len(turns)), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
-        piece[: len(turns), : columns.stop - columns.start] = turns[:, columns]
-        pieces.append(piece.ravel())
-    return pieces
+    d, p = turns.shape
+    pieces = np.zeros((-(-p // COLUMNS_OF_PRODUCT), _whole_fours(d), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
+    for piece, columns in zip(pieces, slices(p, COLUMNS_OF_PRODUCT), strict=True):
+        piece[:d, : columns.stop - columns.start] = turns[:, columns]
+    return pieces.reshape(len(pieces), -1)
 
 
 def _whole_fours(n: int) -> int:
@@ -100,27 +99,29 @@ def _add_four_columns(x, y, z, v, k, turns, phases, width):
 
 
 @compiled()
-def _few_columns_piece(points, turns, offset, scale, out, start):
-    half, last = out.shape[1] // 2, points.shape[0] - 1
-    width, length = min(COLUMNS_OF_PRODUCT, half - start), COLUMNS_OF_PRODUCT
-    shift, phases = offset[start : start + width], np.empty(4 * length, points.dtype)
+def _few_columns_rows(points, pieces, offset, scale, out):
+    p, last, length = out.shape[1] // 2, points.shape[0] - 1, COLUMNS_OF_PRODUCT
+    phases = np.empty(4 * length, points.dtype)
     for i in range(0, last + 1, 4):
         # The last four may repeat a point: the same operations for all, wherever they stand.
         x, y, z, v = points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
-        phases[:] = 0.0
-        for k in range(0, points.shape[1], 4):
-            _add_four_columns(x, y, z, v, k, turns[k * length : (k + 4) * length], phases, width)
-        for r in range(min(4, last + 1 - i)):
-            cos, sin = out[i + r, start : start + width], out[i + r, half + start : half + start + width]
-            sincos_row(phases[r * length : r * length + width], shift, scale, cos, sin)
+        for piece in range(len(pieces)):
+            start, turns = piece * length, pieces[piece]
+            width = min(length, p - start)
+            shift = offset[start : start + width]
+            phases[:] = 0.0
+            for k in range(0, points.shape[1], 4):
+                _add_four_columns(x, y, z, v, k, turns[k * length : (k + 4) * length], phases, width)
+            for r in range(min(4, last + 1 - i)):
+                cos, sin = out[i + r, start : start + width], out[i + r, p + start : p + start + width]
+                sincos_row(phases[r * length : r * length + width], shift, scale, cos, sin)
 
 
-def few_columns_block(points: Array, pieces: list[Array], offset: Array, scale: float, out: Array) -> None:
+def few_columns_block(points: Array, pieces: Array, offset: Array, scale: float, out: Array) -> None:
     """Do what `dense_block` does for points of few columns, where BLAS is slow: phases stay in the first cache."""
     padded = np.zeros((len(points), _whole_fours(points.shape[1])), dtype=points.dtype)
     padded[:, : points.shape[1]] = points
-    for number, turns in enumerate(pieces):
-        _few_columns_piece(padded, turns, offset, scale, out, number * COLUMNS_OF_PRODUCT)
+    _few_columns_rows(padded, pieces, offset, scale, out)
 
 
 def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, scale: float, out: Array) -> None:

@@ -7,6 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
+# Entries of an array that is shown whole.
+_MOST_SHOWN = 9
+
+
+def _shown(value: Any) -> str:
+    """Give the repr of a value, but of a large array only the shape."""
+    large = isinstance(value, np.ndarray) and value.size > _MOST_SHOWN
+    return f"<array of shape {value.shape}>" if large else repr(value)
+
 
 class Parametrised:
     """An object whose parameters are those of its constructor, under the same names."""
@@ -47,7 +56,7 @@ class Parametrised:
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
         changed = (
-            f"{name}={value!r}"
+            f"{name}={_shown(value)}"
             for name, value in self.get_params().items()
             if not np.array_equal(np.asarray(value, dtype=object), np.asarray(defaults[name].default, dtype=object))
         )

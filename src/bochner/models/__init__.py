@@ -2,7 +2,14 @@
 
 from .exact_classifier import KernelClassifier
 from .exact_regressor import KernelRegressor
+from .feature_machine import RecursiveFeatureMachine
 from .random_feature_classifier import RandomFeatureClassifier
 from .random_feature_regressor import RandomFeatureRegressor
 
-__all__ = ["KernelClassifier", "KernelRegressor", "RandomFeatureClassifier", "RandomFeatureRegressor"]
+__all__ = [
+    "KernelClassifier",
+    "KernelRegressor",
+    "RandomFeatureClassifier",
+    "RandomFeatureRegressor",
+    "RecursiveFeatureMachine",
+]

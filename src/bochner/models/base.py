@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
@@ -31,6 +32,8 @@ class KernelMachine(BaseEstimator, ABC):
 
     #: What `check_array` is told about X.
     allowed: ClassVar[dict[str, Any]]
+    #: Rows at most that gradients of a fitted function are averaged over.
+    _rows_of_gradients: ClassVar[int]
 
     # --- parameters ---------------------------------------------------------------------------------------------
 
@@ -69,6 +72,18 @@ class KernelMachine(BaseEstimator, ABC):
         if isinstance(self.kernel, str) and self.kernel in BY_NAME:
             return BY_NAME[self.kernel](length_scale="auto")
         return self.kernel
+
+    @abstractmethod
+    def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        """Check targets and weights, and give what `_trial` needs of them."""
+
+    @abstractmethod
+    def _trial(self, *arguments: Any) -> Trial:
+        """Choose some rows, by the generator that comes last, on which kernels are compared."""
+
+    @abstractmethod
+    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
+        """Iterate over ``(rows, gradients)`` of the fitted function, smoothed in the kernel's own distance."""
 
     def _chosen_kernel(self, trial: Trial) -> Kernel:
         """Give the kernel with a length scale, chosen by trials if that was left to us."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from ..solvers import (
 )
 from . import tuning
 from .base import KernelMachine
+from .gradients import gradients_of_expansion
 from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
 from .trials import Narrow, Trial
@@ -88,6 +90,7 @@ class ExactModel(KernelMachine):
     """Common part of the exact kernel machines."""
 
     allowed: ClassVar[dict[str, Any]] = {"dtype": [np.float64, np.float32]}
+    _rows_of_gradients: ClassVar[int] = 4_000
 
     def __init__(
         self,
@@ -241,6 +244,14 @@ class ExactModel(KernelMachine):
         X = self._checked(X, reset=False)
         return self._expansion.values(self.kernel_, X).astype(X.dtype, copy=False)
 
+    def _narrow(self, n_rows: int) -> Narrow:
+        """Give the features of trials: a kernel machine is like a model with more features than rows."""
+        return Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), max(64, 2 * n_rows))
+
+    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
+        model = self._fitted()
+        return gradients_of_expansion(self.kernel_, model.points, model.coefficients, X, smoothing)
+
     @property
     def dual_coef_(self) -> Array:
         """Coefficients of the kernel at the training rows, (n, k)."""
@@ -256,11 +267,6 @@ class ExactModel(KernelMachine):
             f"{type(self).__name__} on {len(self.points_)} rows of {self.n_features_in_} columns",
             f"  kernel      {self.kernel_}",
         ]
-
-
-def narrow(n_rows: int) -> Narrow:
-    """Give the features of trials: a kernel machine is like a model with more features than rows."""
-    return Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), max(64, 2 * n_rows))
 
 
 def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:

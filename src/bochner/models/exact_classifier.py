@@ -10,8 +10,8 @@ from .._validation import check_choice
 from ..kernels import Kernel
 from . import labels
 from .classification import Classification
-from .exact import ExactModel, Rows, narrow
-from .trials import trial_of_classes
+from .exact import ExactModel, Rows
+from .trials import Trial, trial_of_classes
 
 
 class KernelClassifier(Classification, ExactModel):
@@ -77,6 +77,13 @@ class KernelClassifier(Classification, ExactModel):
         check_choice(self, "loss", self.loss, ["squared_error", "log_loss"])
         return super()._validate_parameters()
 
+    def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
+        return X, codes, len(classes), weights
+
+    def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> Trial:
+        return trial_of_classes(self.loss, self._narrow(X.shape[0]), X, codes, n_classes, weights, rng)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Fit to (n, d) data and (n,) labels of any kind.
 
@@ -95,7 +102,7 @@ class KernelClassifier(Classification, ExactModel):
         classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
         for_trial, for_solver = rng.spawn(2)
         with self._progress() as progress:
-            trial = trial_of_classes(self.loss, narrow(len(X)), X, codes, len(classes), weights, for_trial)
+            trial = self._trial(X, codes, len(classes), weights, for_trial)
             kernel = self._chosen_kernel(trial)
             if self.loss == "log_loss":
                 rows = Rows.of(X, codes, weights)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .exact import ExactModel, Rows, narrow
+from .exact import ExactModel, Rows
 from .inputs import regression_rows
 from .trials import RidgeTrial
 
@@ -56,6 +57,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
     True
     """
 
+    def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        return regression_rows(self, X, y, sample_weight)[:-1]
+
+    def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
+        return RidgeTrial(self._narrow(X.shape[0]), X, targets, weights, rng)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.
 
@@ -75,7 +82,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_solver = rng.spawn(2)
         with self._progress() as progress:
-            trial = RidgeTrial(narrow(len(X)), X, targets, weights, for_trial)
+            trial = self._trial(X, targets, weights, for_trial)
             kernel = self._chosen_kernel(trial)
             expansion = self._fit_squares(kernel, Rows.of(X, targets, weights), trial, for_solver, progress)
         self._warn(expansion)

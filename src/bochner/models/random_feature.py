@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ class RandomFeatureModel(KernelMachine):
     """Common part of the estimators on random features."""
 
     allowed: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": "numeric"}
+    _rows_of_gradients: ClassVar[int] = 20_000
     _model: LinearModel | None
     _stream_alpha: float | None
     _sums: Any  # FoldedGram, or None after `fit`
@@ -73,9 +75,8 @@ class RandomFeatureModel(KernelMachine):
             kernel, n_components, directions=self.directions, sampling=self.sampling, random_state=random_state
         )
 
-    @property
-    def _narrow(self) -> Narrow:
-        """The features of trials."""
+    def _narrow(self, n_rows: int) -> Narrow:
+        """Give the features of trials."""
         return Narrow(self._map, self.n_components)
 
     def _fitted_features(self, X: Any, trial: Trial, rng: np.random.Generator) -> RandomFeatures:
@@ -195,6 +196,9 @@ class RandomFeatureModel(KernelMachine):
         for rows, block in design:
             out[rows] = block @ coefficients + intercept
         return out
+
+    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
+        return self.features_.iter_gradients(X, self._fitted().coefficients, smoothing)
 
     def _first_lines(self) -> list[str]:
         return [

@@ -16,7 +16,7 @@ from .held_out import tempered_log_losses
 from .inputs import with_weight
 from .linear import LinearModel, ridge_from_sums, softmax_model
 from .random_feature import RandomFeatureModel
-from .trials import trial_of_classes
+from .trials import Trial, trial_of_classes
 
 Array = NDArray[Any]
 
@@ -111,6 +111,13 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
     def _solvers(self) -> list[str]:
         return ["auto", "softmax"] if self.loss == "log_loss" else super()._solvers()
 
+    def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
+        return X, codes, len(classes), weights
+
+    def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> Trial:
+        return trial_of_classes(self.loss, self._narrow(X.shape[0]), X, codes, n_classes, weights, rng)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureClassifier:
         """Fit to (n, d) data and (n,) labels of any kind.
 
@@ -133,7 +140,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             kept, held = temperature.kept_and_held_out(codes, for_split)
         self._check_size(X, len(classes))
         with self._progress() as progress:
-            trial = trial_of_classes(self.loss, self._narrow, X, codes, len(classes), weights, for_trial)
+            trial = self._trial(X, codes, len(classes), weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             rest = (X, codes, weights) if kept is None else (X[kept], codes[kept], rows_of(weights, kept))
             model = self._fit_model(features, *rest, len(classes), trial, for_solver, progress)
@@ -202,7 +209,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         X, codes, weights = with_weight(X, codes, weights)
         for_trial, for_features, _, _ = rng.spawn(4)
         if first:
-            trial = trial_of_classes(self.loss, self._narrow, X, codes, len(declared), weights, for_trial)
+            trial = self._trial(X, codes, len(declared), weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, model = self._empty_sums(X, 1 if len(declared) == 2 else len(declared)), None
         else:

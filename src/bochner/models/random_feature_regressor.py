@@ -64,6 +64,12 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
     True
     """
 
+    def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        return regression_rows(self, X, y, sample_weight)[:-1]
+
+    def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
+        return RidgeTrial(self._narrow(X.shape[0]), X, targets, weights, rng)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.
 
@@ -84,7 +90,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         for_trial, for_features, for_solver = rng.spawn(3)
         self._check_size(X, targets.shape[1])
         with self._progress() as progress:
-            trial = RidgeTrial(self._narrow, X, targets, weights, for_trial)
+            trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             model = self._fit_ridge(features, X, targets, weights, trial, for_solver, progress)
         self._accept(given, features_=features, _model=model, _sums=None, _flat=flat)
@@ -111,7 +117,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_features, _ = rng.spawn(3)
         if first:
-            trial = RidgeTrial(self._narrow, X, targets, weights, for_trial)
+            trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
         else:

@@ -1,0 +1,418 @@
+"""The recursive feature machine: a kernel machine that learns the metric of its kernel."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid
+from ..kernels import Kernel, RadialKernel
+from ..progress import ProgressBar, ignore_progress
+from . import tuning
+from .base import KernelMachine
+from .gradients import GradientMoments
+from .learned_metric import POWERS, RIDGES, Choice, Form, best_kernel, median_distance, with_one_length_scale
+from .random_feature_regressor import RandomFeatureRegressor
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+#: Rows that rounds are fitted to, at most.
+_ROWS_OF_ROUNDS = 65_536
+#: Inputs up to which M may be a full matrix.
+_WIDEST_FULL = 1024
+#: Share of the rows that is held out to judge rounds, and how many at most.
+_HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
+#: Rounds without a better score after which to stop.
+_PATIENCE = 2
+#: Ways to make a metric that are tried in every round.
+_TRIED_AGAIN = 3
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Tell whether the machine within has a method."""
+    return lambda self: hasattr(self._machine(), method)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows with their targets and weights."""
+
+    X: Any
+    y: Array
+    weights: Array | None
+
+    def __getitem__(self, rows: Array) -> _Part:
+        return _Part(self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows])
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
+    """A kernel machine that learns the metric M of its kernel from the gradients of the functions that it fits.
+
+    Each round fits the machine, averages the outer products of the gradient of the fitted function, and takes that for
+    the metric of the next round: directions in which the function does not change shrink, the others grow.
+
+    Parameters
+    ----------
+    estimator : machine, default=None
+        `RandomFeatureRegressor` (None is one with its defaults), `RandomFeatureClassifier`, `KernelRegressor` or
+        `KernelClassifier`.
+    n_iter : int, default=5
+        Rounds at most; two rounds without a better score end them earlier.
+    metric : {"auto", "full", "diagonal"}, default="auto"
+        Whether M is a matrix or diagonal; "auto" tries both, up to 1024 inputs.
+    power : float or "auto", default="auto"
+        Power of the average outer product that is taken for M; "auto" tries 1/2 and 1.
+    ridge : float or "auto", default="auto"
+        Share of the identity that is added; "auto" tries 0 and 0.03.
+    center : bool or "auto", default=False
+        Subtract the mean gradient, which a linear trend has.
+    smoothing : float, default=0.1
+        Width of the Gaussian that the function is smoothed by before its gradient is taken, as a share of the median
+        distance. Without smoothing the gradient on heavy-tailed frequencies is noise.
+    verbose : bool, default=False
+        Show rounds and scores if the fit takes longer than a second.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    estimator_ : machine
+        Fitted to all rows, with the best metric.
+    metric_ : array of shape (d, d) or (d,)
+        M, or its diagonal, with a mean diagonal of 1; ones if no metric was better than none.
+    feature_importances_ : array of shape (d,)
+        Diagonal of M, with a sum of 1.
+    history_ : list of dict
+        Of each round: score and error on held-out rows, how M was made, length scale, alpha, and seconds.
+    best_round_ : int
+        The round whose metric is used; 0 is the kernel as it was.
+
+    Notes
+    -----
+    Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
+    backpropagation-free machine learning models", Science 383 (2024), for exact kernels. On random features a round
+    costs a linear fit, to at most 65,536 rows; 15 % of the rows, at most 20,000, judge the rounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomFeatureRegressor, RecursiveFeatureMachine
+    >>> X = np.random.default_rng(0).normal(size=(1000, 10))
+    >>> y = np.sin(2.0 * X[:, 3])
+    >>> model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=512), random_state=0).fit(X, y)
+    >>> int(model.feature_importances_.argmax())
+    3
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_iter: int = 5,
+        *,
+        metric: str = "auto",
+        power: float | str = "auto",
+        ridge: float | str = "auto",
+        center: bool | str = False,
+        smoothing: float = 0.1,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_iter = n_iter
+        self.metric = metric
+        self.power = power
+        self.ridge = ridge
+        self.center = center
+        self.smoothing = smoothing
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # --- parameters ---------------------------------------------------------------------------------------------
+
+    def _machine(self) -> Any:
+        return RandomFeatureRegressor() if self.estimator is None else self.estimator
+
+    def _validate_parameters(self) -> np.random.Generator:
+        machine = self._machine()
+        if not isinstance(machine, KernelMachine):
+            allowed = "None or one of the kernel machines of bochner"
+            raise invalid(self, "estimator", allowed, machine, "Put other steps into a pipeline around this one.")
+        machine._validate_parameters()
+        if not isinstance(machine._kernel(), RadialKernel):
+            raise invalid(self, "estimator", "a machine with a kernel that has a metric", machine)
+        check_integer(self, "n_iter", self.n_iter, 0)
+        check_choice(self, "metric", self.metric, ["auto", "full", "diagonal"])
+        check_number(self, "smoothing", self.smoothing, Range(0.0, includes_low=True))
+        for name in ("power", "ridge"):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value == "auto"):
+                check_number(self, name, value, Range(0.0, includes_low=name == "ridge"))
+        if not isinstance(self.center, (bool, np.bool_)) and self.center != "auto":
+            raise invalid(self, "center", "True, False or 'auto'", self.center)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            raise invalid(self, "verbose", "True or False", self.verbose)
+        return as_generator(self, self.random_state)
+
+    def _forms(self, n_inputs: int) -> list[Form]:
+        """Give the ways to make a metric that are to be tried."""
+        diagonals = {"full": [False], "diagonal": [True], "auto": [False, True]}[self.metric]
+        if self.metric == "auto" and n_inputs > _WIDEST_FULL:
+            diagonals = [True]
+        powers: Sequence[float] = POWERS if self.power == "auto" else [float(self.power)]
+        ridges: Sequence[float] = RIDGES if self.ridge == "auto" else [float(self.ridge)]
+        centred = [False, True] if self.center == "auto" else [bool(self.center)]
+        return [Form(*form) for form in itertools.product(diagonals, powers, ridges, centred)]
+
+    # --- rounds -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecursiveFeatureMachine:
+        """Learn the metric, and fit the machine with the best one to all rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or sparse matrix where the machine takes it
+        y : array of shape (n,), or (n, k) for regression
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        rng = self._validate_parameters()
+        machine = clone(self._machine())
+        rows = self._rows(machine, X, y, sample_weight)
+        for_split, for_trial, for_gradients, for_machine = rng.spawn(4)
+        if machine.random_state is None:
+            machine.set_params(random_state=int(for_machine.integers(2**31)))
+        kept, held = _split(rows, is_classifier(machine), int(for_split.integers(2**31)))
+        with ProgressBar() if self.verbose else nullcontext(ignore_progress) as progress:
+            rounds = _Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
+            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self.smoothing)
+            progress("last fit", 1.0)
+            fitted = clone(machine)
+            if rounds.best.kernel is not None:
+                fitted.set_params(kernel=rounds.best.kernel)
+            fitted.fit(rows.X, rows.y, rows.weights)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self.estimator_, self.history_, self.best_round_ = fitted, rounds.history, rounds.best.number
+        return self
+
+    def _rows(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> _Part:
+        """Check the data as the machine would, before any work, and leave out rows without weight."""
+        X = machine._checked(X, reset=True)
+        machine._trial_rows(X, y, sample_weight)
+        y = np.asarray(y)
+        rows = _Part(X, y.ravel() if is_classifier(machine) else y, None)
+        if sample_weight is None:
+            return rows
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return _Part(rows.X, rows.y, weights)[np.flatnonzero(weights > 0.0)]
+
+    # --- what was learned ---------------------------------------------------------------------------------------
+
+    @property
+    def metric_(self) -> Floats:
+        """The metric M that was learned, or its diagonal."""
+        check_is_fitted(self)
+        metric = self.estimator_.kernel_.metric
+        return np.ones(self.n_features_in_) if metric is None else np.asarray(metric)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The diagonal of M, with a sum of 1."""
+        diagonal = self.metric_ if self.metric_.ndim == 1 else np.diag(self.metric_)
+        return np.asarray(diagonal / diagonal.sum())
+
+    @property
+    def classes_(self) -> Array:
+        """The classes of a classifier."""
+        return self.estimator_.classes_
+
+    def summary(self) -> str:
+        """Say what was learned, round by round, and what was fitted in the end."""
+        check_is_fitted(self)
+        lines = [
+            f"  round {entry['round']}: score {entry['score']:.4f}, {entry['form']}"
+            + (" (best)" if entry["round"] == self.best_round_ else "")
+            for entry in self.history_
+        ]
+        return "\n".join([f"{type(self).__name__}, score of held-out rows", *lines, self.estimator_.summary()])
+
+    # --- predictions --------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Predict as the machine does; ``return_std`` goes to a machine that has it.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        **options
+            Of the machine's own ``predict``.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X, **options)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Predict the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict the logarithms of the probabilities of the classes."""
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X)
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """Give the scores of the classes."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the score of the machine: R2 or accuracy."""
+        check_is_fitted(self)
+        return float(self.estimator_.score(X, y, sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, of_machine = super().__sklearn_tags__(), get_tags(self._machine())
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
+            setattr(tags, name, getattr(of_machine, name))
+        return tags
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best round so far, its kernel (None: the machine's own), and its error."""
+
+    number: int
+    kernel: Kernel | None
+    error: float
+
+
+class _Rounds:
+    """The rounds of fit, gradients and metric, judged by held-out rows."""
+
+    def __init__(
+        self,
+        machine: Any,
+        kept: _Part,
+        held: _Part,
+        for_trial: np.random.Generator,
+        for_gradients: np.random.Generator,
+        progress: Any,
+    ) -> None:
+        self._machine, self._held, self._progress = machine, held, progress
+        self._kept, self._rng = kept, for_gradients
+        self._trial = machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
+        self._retune = isinstance(machine._kernel().length_scale, str)
+        self.history: list[dict[str, Any]] = []
+        self.best = _Best(0, None, np.inf)
+
+    def run(self, n_rounds: int, forms: Sequence[Form], smoothing: float) -> None:
+        """Go on until the last round, or until the score has not become better for two."""
+        choice: Choice | None = None
+        if n_rounds == 0:
+            return
+        diagonal = all(form.diagonal for form in forms)
+        for number in range(n_rounds + 1):
+            model = self._fit(number, n_rounds, choice)
+            if number == n_rounds or number - self.best.number >= _PATIENCE:
+                return
+            moments = self._moments(model, smoothing, diagonal)
+            # All forms are tried once, then the best of them.
+            tried = forms if choice is None else choice.ranking[:_TRIED_AGAIN]
+            choice = best_kernel(model.kernel_, tried, moments, self._trial, self._retune)
+            if choice is None:
+                warnings.warn(
+                    f"The gradient of the function fitted in round {number} vanishes, so no metric can be learned from "
+                    f"it. The best round so far, {self.best.number}, is used.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
+    def _fit(self, number: int, n_rounds: int, choice: Choice | None) -> Any:
+        """Fit a round and judge it."""
+        start = time.perf_counter()
+        model = clone(self._machine)
+        if choice is not None:
+            model.set_params(kernel=choice.kernel)
+        model.fit(self._kept.X, self._kept.y, self._kept.weights)
+        error, score = self._judge(model)
+        if error < self.best.error:
+            self.best = _Best(number, None if choice is None else choice.kernel, error)
+        entry = {
+            "round": number,
+            "score": score,
+            "error": error,
+            "form": "as given" if choice is None else str(choice.form),
+            "length_scale": model.kernel_.length_scale,
+            "alpha": model.alpha_,
+            "seconds": time.perf_counter() - start,
+        }
+        self.history.append(entry)
+        self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
+        return model
+
+    def _judge(self, model: Any) -> tuple[float, float]:
+        """Give error and score on the held-out rows: squared errors, of the probabilities for classes."""
+        held = self._held
+        if is_classifier(model):
+            codes = held.y[:, None] == model.classes_
+            squared = np.square(model.predict_proba(held.X) - codes).sum(axis=1)
+        else:
+            squared = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1)
+        # R2 is not defined for one row.
+        score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
+        return float(np.average(squared, weights=held.weights)), score
+
+    def _moments(self, model: Any, smoothing: float, diagonal: bool) -> GradientMoments:
+        """Average the gradients of a fitted function over some of the rows that it was fitted to."""
+        most = min(len(self._kept), model._rows_of_gradients)
+        rows = np.sort(self._rng.choice(len(self._kept), most, replace=False))
+        part = self._kept[rows]
+        weights = np.ones(len(part)) if part.weights is None else part.weights
+        # The median distance of the rows, in the kernel's own distance, is what the smoothing is a share of.
+        kernel = with_one_length_scale(model.kernel_)
+        width = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
+        n_outputs = model._fitted().coefficients.shape[1]
+        return GradientMoments.of(model._gradients(part.X, width), weights, n_outputs, part.X.shape[1], diagonal)
+
+
+def _split(rows: _Part, classes: bool, seed: int) -> tuple[Array, Array]:
+    """Choose rows to fit in the rounds, and rows to judge them by; every class has a row among the former.
+
+    By the content of the rows, so that equal ones are on one side, and a weight of two is a row that is there twice.
+    Rows that are all equal are on both.
+    """
+    hashes = tuning.hashes_of_rows(rows.X, seed) / 2.0**32
+    share = min(_HELD_OUT, _MOST_HELD_OUT / len(rows))
+    held = hashes < max(share, float(hashes.min()) + 2.0**-33)
+    kept = ~held & (hashes < share + _ROWS_OF_ROUNDS / len(rows))
+    if classes:
+        absent = np.setdiff1d(rows.y, rows.y[kept])
+        kept |= np.isin(rows.y, absent)
+        held &= ~kept
+    if not kept.any() or not held.any():
+        return np.arange(len(rows)), np.arange(len(rows))
+    return np.flatnonzero(kept), np.flatnonzero(held)

@@ -1,0 +1,123 @@
+"""From the average outer product of gradients to a metric: the ways that are tried, and the one that is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Kernel
+from .gradients import GradientMoments
+from .trials import Trial
+
+Floats = NDArray[np.float64]
+
+#: Powers of M that are tried: the outer product itself, and its root, which is milder.
+POWERS = (0.5, 1.0)
+#: Shares of the identity that are tried.
+RIDGES = (0.0, 0.03)
+# Of the trace: what is smaller is taken for nothing.
+_VANISHING = 1e-300
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a metric is made of the moments of gradients."""
+
+    diagonal: bool
+    power: float
+    ridge: float
+    centred: bool = False
+
+    def metric(self, moments: GradientMoments) -> Floats | None:
+        """Give M with a mean diagonal of 1, as a matrix or its diagonal; None if the gradients vanish."""
+        outer = moments.centred if self.centred else moments.outer
+        if self.diagonal and outer.ndim == 2:
+            outer = np.diag(outer)
+        powered = _diagonal_power(outer, self.power) if outer.ndim == 1 else _matrix_power(outer, self.power)
+        if powered is None:
+            return None
+        ridge = self.ridge if powered.ndim == 1 else self.ridge * np.eye(len(powered))
+        return (powered + ridge) / (1.0 + self.ridge)
+
+    def __str__(self) -> str:
+        parts = ["diagonal" if self.diagonal else "full", f"power {self.power:g}"]
+        parts += [f"ridge {self.ridge:g}"] if self.ridge else []
+        return ", ".join([*parts, "centred"] if self.centred else parts)
+
+
+def _diagonal_power(diagonal: Floats, power: float) -> Floats | None:
+    values = np.maximum(diagonal, 0.0)
+    largest = float(values.max())
+    if not np.isfinite(largest) or largest <= _VANISHING:
+        return None
+    values = (values / largest) ** power
+    return np.asarray(values / values.mean())
+
+
+def _matrix_power(matrix: Floats, power: float) -> Floats | None:
+    if not np.isfinite(matrix).all():
+        return None
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    powers = _diagonal_power(values, power)
+    if powers is None:
+        return None
+    product = (vectors * powers) @ vectors.T
+    return np.asarray((product + product.T) / 2.0)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel with a metric, how the metric was made, and all ways that were tried, the best first."""
+
+    kernel: Kernel
+    form: Form
+    ranking: tuple[Form, ...]
+
+
+def best_kernel(
+    kernel: Kernel, forms: Sequence[Form], moments: GradientMoments, trial: Trial, retune: bool
+) -> Choice | None:
+    """Try all forms, each with a length scale as long, relative to the median distance, as the kernel has it now.
+
+    The best one gets a length scale of its own, if that is left to us. None if the gradients vanish.
+    """
+    kernel, rows = with_one_length_scale(kernel), trial.distinct_rows()
+    relative = kernel.length_scale / median_distance(kernel, rows)
+    found: dict[Form, Kernel] = {}
+    for form in forms:
+        metric = form.metric(moments)
+        if metric is not None:
+            unscaled = kernel.replace(metric=metric)
+            found[form] = unscaled.replace(length_scale=relative * median_distance(unscaled, rows))
+    if not found:
+        return None
+    ranking = tuple(sorted(found, key=lambda form: trial.score(found[form])))
+    best = found[ranking[0]]
+    return Choice(_retuned(best, trial) if retune else best, ranking[0], ranking)
+
+
+def with_one_length_scale(kernel: Kernel) -> Kernel:
+    """Move a vector of length scales into the metric."""
+    scales = np.asarray(kernel.length_scale)
+    if scales.ndim == 0:
+        return kernel
+    metric = np.ones(len(scales)) if kernel.metric is None else np.asarray(kernel.metric)
+    scaled = metric / scales**2 if metric.ndim == 1 else metric / np.outer(scales, scales)
+    return kernel.replace(length_scale=1.0, metric=scaled)
+
+
+def median_distance(kernel: Kernel, rows: Floats) -> float:
+    """Give the median distance of rows in the kernel's metric, whatever its length scale."""
+    return float(kernel.replace(length_scale="median").resolve(rows).length_scale)
+
+
+def _retuned(kernel: Kernel, trial: Trial) -> Kernel:
+    """Walk downhill in factors of the root of two: from round to round the length scale changes little."""
+    for factor in (2.0**0.5, 2.0**-0.5):
+        longer = kernel.replace(length_scale=factor * kernel.length_scale)
+        while trial.score(longer) < trial.score(kernel):
+            kernel, longer = longer, longer.replace(length_scale=factor * longer.length_scale)
+    return kernel

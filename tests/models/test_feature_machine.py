@@ -1,0 +1,223 @@
+"""The learned metric: that it finds what matters, keeps the best round, and survives degenerate data."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bochner import (
+    KernelClassifier,
+    KernelRegressor,
+    L1Laplacian,
+    Laplacian,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RecursiveFeatureMachine,
+)
+from bochner.models.gradients import GradientMoments
+from bochner.models.learned_metric import Form, with_one_length_scale
+
+SMALL = Laplacian("median")
+CHECKED = [
+    RecursiveFeatureMachine(RandomFeatureRegressor(SMALL, 32), 1),
+    RecursiveFeatureMachine(RandomFeatureClassifier(SMALL, 32, loss="squared_error"), 1),
+    RecursiveFeatureMachine(KernelRegressor(SMALL), 1, metric="diagonal", power=0.5, ridge=0.0),
+]
+
+
+@pytest.mark.filterwarnings("ignore:All rows are equal")
+@pytest.mark.filterwarnings("ignore:The gradient of the function")
+@parametrize_with_checks(CHECKED)
+def test_the_contract_of_scikit_learn_is_kept(estimator, check):
+    check(estimator)
+
+
+def product_of_two(n=2500, d=20):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    return X, np.sin(1.5 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=n)
+
+
+def test_the_metric_concentrates_on_the_inputs_that_matter():
+    X, y = product_of_two()
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=512), random_state=0).fit(X, y)
+    assert model.feature_importances_[:2].sum() > 0.95
+    assert model.history_[-1]["score"] > model.history_[0]["score"] + 0.5
+    assert model.metric_.shape in ((20,), (20, 20))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_classes_count_as_outputs(loss):
+    X, y = product_of_two()
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.3, 0.3])]
+    machine = RandomFeatureClassifier(n_components=512, loss=loss)
+    model = RecursiveFeatureMachine(machine, metric="diagonal", random_state=0).fit(X, labels)
+    assert model.feature_importances_[:2].sum() > 0.8
+    assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+    assert set(model.predict(X)) <= set(model.classes_)
+
+
+def test_the_metric_of_the_exact_machine_concentrates_too():
+    X, y = product_of_two(700)
+    machine = KernelRegressor(Laplacian("median"))
+    model = RecursiveFeatureMachine(machine, 4, metric="diagonal", random_state=0).fit(X, y)
+    assert model.feature_importances_[:2].sum() > 0.9
+
+
+def test_a_rotated_target_has_its_subspace_found():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2500, 10))
+    direction = rng.normal(size=10)
+    direction /= np.linalg.norm(direction)
+    y = np.sin(2.0 * X @ direction)
+    machine = RandomFeatureRegressor(n_components=512)
+    model = RecursiveFeatureMachine(machine, metric="full", random_state=0).fit(X, y)
+    assert direction @ model.metric_ @ direction > 0.95 * np.trace(model.metric_)
+
+
+def test_the_best_round_is_kept_and_its_machine_fitted_to_all_rows():
+    X, y = product_of_two(600, 5)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=128), 3, random_state=0).fit(X, y)
+    errors = [entry["error"] for entry in model.history_]
+    assert model.best_round_ == int(np.argmin(errors))
+    assert model.estimator_.kernel_.length_scale == pytest.approx(
+        model.history_[model.best_round_]["length_scale"], rel=1e-6
+    )
+
+
+def test_no_rounds_are_the_machine_itself():
+    X, y = product_of_two(300, 4)
+    machine = RandomFeatureRegressor(n_components=64, random_state=3)
+    model = RecursiveFeatureMachine(machine, 0).fit(X, y)
+    assert model.predict(X) == pytest.approx(clone(machine).fit(X, y).predict(X))
+    assert model.metric_.tolist() == [1.0] * 4
+
+
+def test_the_same_seed_gives_the_same_model():
+    X, y = product_of_two(400, 4)
+    first, second = (
+        RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 2, random_state=5).fit(X, y) for _ in range(2)
+    )
+    assert first.predict(X).tolist() == second.predict(X).tolist()
+
+
+def test_it_is_what_it_wraps():
+    assert is_regressor(RecursiveFeatureMachine())
+    assert is_classifier(RecursiveFeatureMachine(KernelClassifier()))
+    assert not hasattr(RecursiveFeatureMachine(), "predict_proba")
+    X, y = product_of_two(300, 4)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 1).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == (300,)
+    grid = {"recursivefeaturemachine__estimator__n_components": [32, 64]}
+    pipeline = make_pipeline(StandardScaler(), RecursiveFeatureMachine(RandomFeatureRegressor(), 1))
+    assert GridSearchCV(pipeline, grid, cv=2).fit(X, y).best_score_ > -1.0
+
+
+def test_several_outputs_and_weights_are_taken():
+    X, y = product_of_two(400, 4)
+    Y, weights = np.column_stack([y, X[:, 2]]), np.random.default_rng(0).uniform(size=400)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 2, random_state=0).fit(X, Y, weights)
+    assert model.predict(X).shape == (400, 2)
+
+
+# --- degenerate data --------------------------------------------------------------------------------------------------
+
+
+def fit_quietly(model, X, y):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return [str(warning.message) for warning in told]
+
+
+def test_constant_targets_are_told_and_fitted():
+    X, _ = product_of_two(200, 3)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), random_state=0)
+    told = fit_quietly(model, X, np.ones(200))
+    assert any("gradient of the function fitted in round 0 vanishes" in message for message in told)
+    assert model.predict(X) == pytest.approx(np.ones(200))
+    assert model.best_round_ == 0
+
+
+@pytest.mark.parametrize("metric", ["full", "diagonal", "auto"])
+@pytest.mark.parametrize("kind", ["one column", "constant column", "duplicated columns", "one direction"])
+def test_degenerate_columns_are_no_obstacle(kind, metric):
+    X, _ = product_of_two(400, 3)
+    y = np.sin(2.0 * X[:, 0])
+    X = {
+        "one column": X[:, :1],
+        "constant column": np.column_stack([X, np.ones(400)]),
+        "duplicated columns": np.column_stack([X, X]),
+        "one direction": X,
+    }[kind]
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=128), 3, metric=metric, random_state=0)
+    model.fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert np.isfinite(model.metric_).all()
+
+
+def test_a_class_of_one_row_is_fitted():
+    X, y = product_of_two(200, 3)
+    labels = (y > 0.0).astype(int)
+    labels[17] = 2
+    machine = RandomFeatureClassifier(n_components=64, loss="squared_error")
+    for seed in range(3):
+        model = RecursiveFeatureMachine(machine, 2, random_state=seed).fit(X, labels)
+        assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_a_thousand_columns_have_a_diagonal_metric():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1100)).astype(np.float32)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(SMALL, 128), 1, random_state=0).fit(X, X[:, 5])
+    assert model.metric_.shape == (1100,)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"estimator": StandardScaler()}, "The 'estimator' parameter of RecursiveFeatureMachine must be"),
+        ({"estimator": RandomFeatureRegressor(L1Laplacian())}, "with a kernel that has a metric"),
+        ({"estimator": RandomFeatureRegressor(n_components=3)}, "The 'n_components' parameter of RandomFeatures"),
+        ({"n_iter": -1}, "The 'n_iter' parameter of RecursiveFeatureMachine must be"),
+        ({"metric": "round"}, "The 'metric' parameter of RecursiveFeatureMachine must be"),
+        ({"power": -1.0}, "The 'power' parameter of RecursiveFeatureMachine must be"),
+        ({"ridge": "some"}, "The 'ridge' parameter of RecursiveFeatureMachine must be"),
+        ({"center": "middle"}, "The 'center' parameter of RecursiveFeatureMachine must be"),
+        ({"smoothing": -0.1}, "The 'smoothing' parameter of RecursiveFeatureMachine must be"),
+        ({"verbose": 3}, "The 'verbose' parameter of RecursiveFeatureMachine must be"),
+    ],
+)
+def test_a_wrong_parameter_is_told_before_any_work(given, message):
+    X, y = product_of_two(50, 3)
+    model = RecursiveFeatureMachine(**given)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "estimator_")
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_forms_have_a_mean_diagonal_of_one_and_the_power_that_they_say():
+    outer = np.array([[4.0, 1.0], [1.0, 2.0]])
+    moments = GradientMoments(np.zeros((1, 2)), outer)
+    full = Form(diagonal=False, power=0.5, ridge=0.0).metric(moments)
+    assert np.trace(full) == pytest.approx(2.0)
+    assert full @ full / np.trace(full @ full) == pytest.approx(outer / 6.0)
+    diagonal = Form(diagonal=True, power=1.0, ridge=0.1).metric(moments)
+    assert diagonal == pytest.approx((np.array([4.0, 2.0]) / 3.0 + 0.1) / 1.1)
+    assert Form(diagonal=False, power=1.0, ridge=0.1).metric(GradientMoments(np.zeros((1, 2)), 0 * outer)) is None
+
+
+def test_a_vector_of_length_scales_moves_into_the_metric():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    for metric in (None, np.array([1.0, 3.0]), np.array([[2.0, 0.5], [0.5, 1.0]])):
+        kernel = Laplacian(np.array([0.5, 2.0]), metric)
+        assert with_one_length_scale(kernel)(X) == pytest.approx(kernel(X), abs=1e-12)
