@@ -140,7 +140,7 @@ def targets(measured: list[Measured]) -> list[Target]:
 
 def main() -> None:
     """Run the benchmark."""
-    options = read(arguments(__doc__, rounds=15))
+    options = read(arguments(__doc__, rounds=10))
     report = Report("kernels", "Exact kernel matrices", options)
     measured = [measure(kind, n, d, options.rounds) for kind, n, d in sizes(options.quick)]
     headers = ["kernel", "n", "d", OURS, THEIRS, OURS_32, "ratio"]

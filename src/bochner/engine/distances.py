@@ -1,9 +1,16 @@
 """The compiled loops of distances: finishing what a matrix product began, and summing differences."""
 
 import numpy as np
+from numba import uintp
+from numpy.typing import NDArray
 
 from .compiling import compiled
+from .schedule import whole_fours
 from .table import look_up_row
+
+#: Of rows of coordinates and of sums of differences: points that are taken together, at most.
+LENGTH = 512
+_ROW_1, _ROW_2, _ROW_3 = (uintp(k * LENGTH) for k in (1, 2, 3))
 
 
 @compiled(fastmath={"contract"})
@@ -56,75 +63,85 @@ def squared_differences(left, right, factors, positions):
     return out
 
 
-# Without weights (None; the compiler leaves the other branch out) a square is two operations instead of three.
+def in_long_rows(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the (d, m) coordinates of points, m at most `LENGTH`, as one flat array of rows of just that length.
+
+    Zeros complete the coordinates to whole fours.
+    """
+    d, m = columns.shape
+    rows = np.zeros((whole_fours(d), LENGTH))
+    rows[:d, :m] = columns
+    return rows.ravel()
+
+
+# Four coordinates of four points at once: each number loaded serves four times. All is in flat arrays with rows of
+# constant length, and indices are unsigned, so that LLVM sees that nothing overlaps, and uses vectors. Without weights
+# (None; the compiler leaves the other branch out) a square is two operations instead of three.
 @compiled(fastmath={"contract"})
-def _add_differences(x, weights, k, row, distances):
+def _add_squares(x, y, z, v, k, right, weights, sums, width):
+    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
+    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
+    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
     if weights is None:
-        for j in range(row.shape[0]):
-            distances[j] += abs(x - row[j])
+        for j in range(uintp(width)):
+            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+            a, b, c, d = right[j], right[j1], right[j2], right[j3]
+            sums[j] = sums[j] + (x0 - a) ** 2 + (x1 - b) ** 2 + (x2 - c) ** 2 + (x3 - d) ** 2
+            sums[j1] = sums[j1] + (y0 - a) ** 2 + (y1 - b) ** 2 + (y2 - c) ** 2 + (y3 - d) ** 2
+            sums[j2] = sums[j2] + (z0 - a) ** 2 + (z1 - b) ** 2 + (z2 - c) ** 2 + (z3 - d) ** 2
+            sums[j3] = sums[j3] + (v0 - a) ** 2 + (v1 - b) ** 2 + (v2 - c) ** 2 + (v3 - d) ** 2
     else:
-        weight = weights[k]
-        for j in range(row.shape[0]):
-            distances[j] += weight * abs(x - row[j])
+        p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(uintp(width)):
+            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+            a, b, c, d = right[j], right[j1], right[j2], right[j3]
+            sums[j] = sums[j] + p * (x0 - a) ** 2 + q * (x1 - b) ** 2 + r * (x2 - c) ** 2 + s * (x3 - d) ** 2
+            sums[j1] = sums[j1] + p * (y0 - a) ** 2 + q * (y1 - b) ** 2 + r * (y2 - c) ** 2 + s * (y3 - d) ** 2
+            sums[j2] = sums[j2] + p * (z0 - a) ** 2 + q * (z1 - b) ** 2 + r * (z2 - c) ** 2 + s * (z3 - d) ** 2
+            sums[j3] = sums[j3] + p * (v0 - a) ** 2 + q * (v1 - b) ** 2 + r * (v2 - c) ** 2 + s * (v3 - d) ** 2
 
 
 @compiled(fastmath={"contract"})
-def _add_squares(x, weights, k, row, distances):
+def _add_differences(x, y, z, v, k, right, weights, sums, width):
+    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
+    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
+    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
     if weights is None:
-        for j in range(row.shape[0]):
-            distances[j] += (x - row[j]) ** 2
+        for j in range(uintp(width)):
+            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+            a, b, c, d = right[j], right[j1], right[j2], right[j3]
+            sums[j] = sums[j] + abs(x0 - a) + abs(x1 - b) + abs(x2 - c) + abs(x3 - d)
+            sums[j1] = sums[j1] + abs(y0 - a) + abs(y1 - b) + abs(y2 - c) + abs(y3 - d)
+            sums[j2] = sums[j2] + abs(z0 - a) + abs(z1 - b) + abs(z2 - c) + abs(z3 - d)
+            sums[j3] = sums[j3] + abs(v0 - a) + abs(v1 - b) + abs(v2 - c) + abs(v3 - d)
     else:
-        weight = weights[k]
-        for j in range(row.shape[0]):
-            distances[j] += weight * (x - row[j]) ** 2
-
-
-# Four coordinates at once: distances are loaded and stored a quarter as often.
-@compiled(fastmath={"contract"})
-def _add_four_differences(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances):
-    if weights is None:
-        for j in range(row0.shape[0]):
-            first = abs(x0 - row0[j]) + abs(x1 - row1[j])
-            distances[j] += first + (abs(x2 - row2[j]) + abs(x3 - row3[j]))
-    else:
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for j in range(row0.shape[0]):
-            first = w0 * abs(x0 - row0[j]) + w1 * abs(x1 - row1[j])
-            distances[j] += first + (w2 * abs(x2 - row2[j]) + w3 * abs(x3 - row3[j]))
-
-
-@compiled(fastmath={"contract"})
-def _add_four_squares(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances):
-    if weights is None:
-        for j in range(row0.shape[0]):
-            first = (x0 - row0[j]) ** 2 + (x1 - row1[j]) ** 2
-            distances[j] += first + ((x2 - row2[j]) ** 2 + (x3 - row3[j]) ** 2)
-    else:
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for j in range(row0.shape[0]):
-            first = w0 * (x0 - row0[j]) ** 2 + w1 * (x1 - row1[j]) ** 2
-            distances[j] += first + (w2 * (x2 - row2[j]) ** 2 + w3 * (x3 - row3[j]) ** 2)
+        p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(uintp(width)):
+            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+            a, b, c, d = right[j], right[j1], right[j2], right[j3]
+            sums[j] = sums[j] + p * abs(x0 - a) + q * abs(x1 - b) + r * abs(x2 - c) + s * abs(x3 - d)
+            sums[j1] = sums[j1] + p * abs(y0 - a) + q * abs(y1 - b) + r * abs(y2 - c) + s * abs(y3 - d)
+            sums[j2] = sums[j2] + p * abs(z0 - a) + q * abs(z1 - b) + r * abs(z2 - c) + s * abs(z3 - d)
+            sums[j3] = sums[j3] + p * abs(v0 - a) + q * abs(v1 - b) + r * abs(v2 - c) + s * abs(v3 - d)
 
 
 @compiled()
-def _distances_of_point(point, right, weights, power, distances):
-    """Write the weighted sums of powers (1 or 2) of the differences between a point and the columns of ``right``."""
-    for j in range(distances.shape[0]):
-        distances[j] = 0.0
-    d = point.shape[0]
-    whole = d - d % 4
-    for k in range(0, whole, 4):
-        x0, x1, x2, x3 = point[k], point[k + 1], point[k + 2], point[k + 3]
-        row0, row1, row2, row3 = right[k], right[k + 1], right[k + 2], right[k + 3]
+def _distances_of_four(left, i, right, weights, power, width, sums):
+    """Write the weighted sums of powers (1 or 2) of the differences between four points, from i on, and the others.
+
+    Beyond the last point it is repeated: the same operations for all, wherever they stand.
+    """
+    last = left.shape[0] - 1
+    x, y, z, v = left[i], left[min(i + 1, last)], left[min(i + 2, last)], left[min(i + 3, last)]
+    sums[:] = 0.0
+    for k in range(0, left.shape[1], 4):
+        rows = right[k * LENGTH : (k + 4) * LENGTH]
         if power == 1:
-            _add_four_differences(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances)
+            _add_differences(x, y, z, v, k, rows, weights, sums, width)
         else:
-            _add_four_squares(x0, x1, x2, x3, weights, k, row0, row1, row2, row3, distances)
-    for k in range(whole, d):
-        if power == 1:
-            _add_differences(point[k], weights, k, right[k], distances)
-        else:
-            _add_squares(point[k], weights, k, right[k], distances)
+            _add_squares(x, y, z, v, k, rows, weights, sums, width)
 
 
 @compiled()
@@ -137,29 +154,37 @@ def _count_below(row, bound):
 
 @compiled()
 def fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
-    """Write function values, and return for each row how many distances are too small for the table."""
-    n_small = np.empty(left.shape[0], np.int64)
-    distances = np.empty(out.shape[1])
-    bits = distances.view(np.int64)
-    for i in range(left.shape[0]):
-        _distances_of_point(left[i], right, weights, power, distances)
-        n_small[i] = _count_below(distances, smallest)
-        look_up_row(bits, coefficients, first_cell, out[i])
+    """Write function values, and return for each row how many distances are too small for the table.
+
+    ``left`` is (n, d) with d a multiple of four, ``right`` from `in_long_rows`.
+    """
+    n, width = out.shape
+    n_small = np.empty(n, np.int64)
+    sums = np.empty(4 * LENGTH)
+    bits = sums.view(np.int64)
+    for i in range(0, n, 4):
+        _distances_of_four(left, i, right, weights, power, width, sums)
+        for r in range(min(4, n - i)):
+            start = r * LENGTH
+            n_small[i + r] = _count_below(sums[start : start + width], smallest)
+            look_up_row(bits[start : start + width], coefficients, first_cell, out[i + r])
     return n_small
 
 
 @compiled()
-def small_distances(left, right, weights, power, smallest, rows, n_small):
-    """Give the (n_small, 2) positions of the distances in some rows that are too small for the table, and them."""
+def small_distances(left, right, weights, power, width, smallest, n_small):
+    """Give the (n_small, 2) positions of the distances that are too small for the table, and these distances."""
     positions, values = np.empty((n_small, 2), np.int64), np.empty(n_small)
-    distances = np.empty(right.shape[1])
-    k = 0
-    for i in rows:
-        _distances_of_point(left[i], right, weights, power, distances)
-        for j in range(distances.shape[0]):
-            if distances[j] < smallest:
-                positions[k, 0] = i
-                positions[k, 1] = j
-                values[k] = distances[j]
-                k += 1
+    sums = np.empty(4 * LENGTH)
+    found = 0
+    for i in range(0, left.shape[0], 4):
+        _distances_of_four(left, i, right, weights, power, width, sums)
+        for r in range(min(4, left.shape[0] - i)):
+            for j in range(width):
+                distance = sums[r * LENGTH + j]
+                if distance < smallest:
+                    positions[found, 0] = i + r
+                    positions[found, 1] = j
+                    values[found] = distance
+                    found += 1
     return positions, values

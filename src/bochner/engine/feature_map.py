@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import hadamard
 from .compiling import compiled
-from .schedule import slices
+from .schedule import slices, whole_fours
 from .sincos import sincos_row
 from .transpose import scaled_transpose, transpose
 
@@ -68,14 +68,10 @@ def dense_block(points: Array, pieces: list[Array], offset: Array, scale: float,
 def columns_for_loops(turns: Array) -> Array:
     """Cut (d, p) frequencies into flat pieces for `few_columns_block`: whole fours of rows, all of one length."""
     d, p = turns.shape
-    pieces = np.zeros((-(-p // COLUMNS_OF_PRODUCT), _whole_fours(d), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
+    pieces = np.zeros((-(-p // COLUMNS_OF_PRODUCT), whole_fours(d), COLUMNS_OF_PRODUCT), dtype=turns.dtype)
     for piece, columns in zip(pieces, slices(p, COLUMNS_OF_PRODUCT), strict=True):
         piece[:d, : columns.stop - columns.start] = turns[:, columns]
     return pieces.reshape(len(pieces), -1)
-
-
-def _whole_fours(n: int) -> int:
-    return -(-n // 4) * 4
 
 
 @compiled(fastmath={"contract"})
@@ -119,7 +115,7 @@ def _few_columns_rows(points, pieces, offset, scale, out):
 
 def few_columns_block(points: Array, pieces: Array, offset: Array, scale: float, out: Array) -> None:
     """Do what `dense_block` does for points of few columns, where BLAS is slow: phases stay in the first cache."""
-    padded = np.zeros((len(points), _whole_fours(points.shape[1])), dtype=points.dtype)
+    padded = np.zeros((len(points), whole_fours(points.shape[1])), dtype=points.dtype)
     padded[:, : points.shape[1]] = points
     _few_columns_rows(padded, pieces, offset, scale, out)
 

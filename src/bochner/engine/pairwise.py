@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 
 from . import schedule
 from .compiling import compiled
-from .distances import fill_by_differences, finish_products, positions_of_near, small_distances, squared_differences
+from .distances import (
+    LENGTH,
+    fill_by_differences,
+    finish_products,
+    in_long_rows,
+    positions_of_near,
+    small_distances,
+    squared_differences,
+)
 from .points import Points, squared_norms
-from .schedule import slices
+from .schedule import slices, whole_fours
 from .table import Table, bits_of, look_up, tabulate
 from .transpose import transpose
 
@@ -28,7 +36,7 @@ Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: The longest sides of a tile: large for the sake of the product, small enough for the caches.
-TILE_ROWS, TILE_COLUMNS = 512, 512
+TILE_ROWS, TILE_COLUMNS = 512, LENGTH
 #: Rows of a product's task, and of a tile that is worth a thread.
 _TASK_ROWS, _FEW_ROWS = 256, 64
 #: Up to this dimension differences are quicker than a product ...
@@ -143,9 +151,10 @@ class DifferenceTiles:
     diagonal_side: ClassVar[int] = 128
 
     def __post_init__(self) -> None:
-        everything = slice(None)
-        self._left = self.a.unrounded(everything)
-        right = self._left if self.a is self.b else self.b.unrounded(everything)
+        everything, d = slice(None), self.a.dimension
+        left = self.a.unrounded(everything)
+        right = left if self.a is self.b else self.b.unrounded(everything)
+        self._left = np.pad(left, ((0, 0), (0, whole_fours(d) - d)))
         self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
         with np.errstate(over="ignore"):
             lengths = [np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b)]
@@ -154,7 +163,7 @@ class DifferenceTiles:
         weights = self.a.factors**self.power
         shared = (weights == weights[0]).all() and _SMALLEST_UNIT < weights[0] < 1.0 / _SMALLEST_UNIT
         unit = weights[0] if shared else 1.0
-        self._weights = None if shared else weights
+        self._weights = None if shared else np.pad(weights, (0, whole_fours(d) - d))
         self._of_sums = lambda sums: self.function(unit * sums)
         self._table = tabulate(self._of_sums, min(largest / unit, _LARGEST), np.float64, min(typical / unit, _LARGEST))
 
@@ -164,16 +173,17 @@ class DifferenceTiles:
 
     def fill(self, rows: slice, columns: slice, out: Array) -> None:
         """Write one tile to ``out`` (C-contiguous)."""
-        left, right, table = self._left[rows], np.ascontiguousarray(self._right[:, columns]), self._table
+        left, right, table = self._left[rows], in_long_rows(self._right[:, columns]), self._table
         n_small = fill_by_differences(
             left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
         if n_small.sum() > self_pairs(self, rows, columns):
             again = np.flatnonzero(n_small > self._pairs_with_itself(rows, columns))
+            n_again, width = n_small[again].sum(), columns.stop - columns.start
             small, distances = small_distances(
-                left, right, self._weights, self.power, table.smallest, again, n_small[again].sum()
+                left[again], right, self._weights, self.power, width, table.smallest, n_again
             )
-            out[small[:, 0], small[:, 1]] = at_zero_one(self._of_sums, distances)
+            out[again[small[:, 0]], small[:, 1]] = at_zero_one(self._of_sums, distances)
 
     def _pairs_with_itself(self, rows: slice, columns: slice) -> NDArray[np.bool_]:
         """Tell of each row whether its point is among the columns, too."""
