@@ -41,6 +41,7 @@ bench: $(VENV)/.bench ## measure speed and quality against the peers that are in
 	$(BIN)/python benchmarks/import_and_memory.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/learned_metric.py
 
 clean: ## remove the environment, caches and results
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache bochner-demo.png

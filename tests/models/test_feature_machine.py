@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
@@ -19,6 +20,7 @@ from bochner import (
     RandomFeatureRegressor,
     RecursiveFeatureMachine,
 )
+from bochner.diagnostics.plots import learned_metric_figure
 from bochner.models.gradients import GradientMoments
 from bochner.models.learned_metric import Form, with_one_length_scale
 
@@ -37,7 +39,7 @@ def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
 
 
-def product_of_two(n=2500, d=20):
+def product_of_two(n=2000, d=20):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(np.float32)
     return X, np.sin(1.5 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=n)
@@ -124,6 +126,19 @@ def test_several_outputs_and_weights_are_taken():
     Y, weights = np.column_stack([y, X[:, 2]]), np.random.default_rng(0).uniform(size=400)
     model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 2, random_state=0).fit(X, Y, weights)
     assert model.predict(X).shape == (400, 2)
+
+
+def test_what_was_learned_is_told_and_drawn(tmp_path):
+    X, y = product_of_two(300, 4)
+    frame = pd.DataFrame(X, columns=["width", "height", "depth", "age"])
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 2, random_state=0).fit(frame, y)
+    assert "round 1: score" in model.summary()
+    figure = learned_metric_figure(model)
+    labels = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert sorted(labels) == ["age", "depth", "height", "width"]
+    figure.savefig(tmp_path / "learned.png")
+    as_image = learned_metric_figure(model, shape=(2, 2))
+    assert as_image.axes[1].images[0].get_array().shape == (2, 2)
 
 
 # --- degenerate data --------------------------------------------------------------------------------------------------

@@ -85,6 +85,15 @@ def _add_four_columns(x, y, z, v, k, turns, phases, width):
     y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
     z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
     v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
+    if k == 0:
+        for j in range(uintp(width)):
+            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+            a, b, c, d = turns[j], turns[j1], turns[j2], turns[j3]
+            phases[j] = x0 * a + x1 * b + x2 * c + x3 * d
+            phases[j1] = y0 * a + y1 * b + y2 * c + y3 * d
+            phases[j2] = z0 * a + z1 * b + z2 * c + z3 * d
+            phases[j3] = v0 * a + v1 * b + v2 * c + v3 * d
+        return
     for j in range(uintp(width)):
         j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
         a, b, c, d = turns[j], turns[j1], turns[j2], turns[j3]
@@ -105,7 +114,6 @@ def _few_columns_rows(points, pieces, offset, scale, out):
             start, turns = piece * length, pieces[piece]
             width = min(length, p - start)
             shift = offset[start : start + width]
-            phases[:] = 0.0
             for k in range(0, points.shape[1], 4):
                 _add_four_columns(x, y, z, v, k, turns[k * length : (k + 4) * length], phases, width)
             for r in range(min(4, last + 1 - i)):

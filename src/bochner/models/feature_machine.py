@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ _WIDEST_FULL = 1024
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
 _PATIENCE = 2
+#: Widths of the smoothing that are tried, as shares of the median distance; the first with all forms.
+_WIDTHS = (0.1, 0.03, 0.3)
 #: Ways to make a metric that are tried in every round.
 _TRIED_AGAIN = 3
 
@@ -82,9 +84,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         Share of the identity that is added; "auto" tries 0 and 0.03.
     center : bool or "auto", default=False
         Subtract the mean gradient, which a linear trend has.
-    smoothing : float, default=0.1
+    smoothing : float or "auto", default="auto"
         Width of the Gaussian that the function is smoothed by before its gradient is taken, as a share of the median
-        distance. Without smoothing the gradient on heavy-tailed frequencies is noise.
+        distance; "auto" tries 0.03, 0.1 and 0.3. Without smoothing the gradient on heavy-tailed frequencies is noise.
     verbose : bool, default=False
         Show rounds and scores if the fit takes longer than a second.
     random_state : None, int, Generator or RandomState, default=None
@@ -128,7 +130,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         power: float | str = "auto",
         ridge: float | str = "auto",
         center: bool | str = False,
-        smoothing: float = 0.1,
+        smoothing: float | str = "auto",
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -157,11 +159,10 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
             raise invalid(self, "estimator", "a machine with a kernel that has a metric", machine)
         check_integer(self, "n_iter", self.n_iter, 0)
         check_choice(self, "metric", self.metric, ["auto", "full", "diagonal"])
-        check_number(self, "smoothing", self.smoothing, Range(0.0, includes_low=True))
-        for name in ("power", "ridge"):
+        for name in ("power", "ridge", "smoothing"):
             value = getattr(self, name)
             if not (isinstance(value, str) and value == "auto"):
-                check_number(self, name, value, Range(0.0, includes_low=name == "ridge"))
+                check_number(self, name, value, Range(0.0, includes_low=name != "power"))
         if not isinstance(self.center, (bool, np.bool_)) and self.center != "auto":
             raise invalid(self, "center", "True, False or 'auto'", self.center)
         if not isinstance(self.verbose, (bool, np.bool_)):
@@ -202,7 +203,8 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         kept, held = _split(rows, is_classifier(machine), int(for_split.integers(2**31)))
         with ProgressBar() if self.verbose else nullcontext(ignore_progress) as progress:
             rounds = _Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
-            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self.smoothing)
+            widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
+            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), widths)
             progress("last fit", 1.0)
             fitted = clone(machine)
             if rounds.best.kernel is not None:
@@ -328,20 +330,19 @@ class _Rounds:
         self.history: list[dict[str, Any]] = []
         self.best = _Best(0, None, np.inf)
 
-    def run(self, n_rounds: int, forms: Sequence[Form], smoothing: float) -> None:
+    def run(self, n_rounds: int, forms: Sequence[Form], widths: Sequence[float]) -> None:
         """Go on until the last round, or until the score has not become better for two."""
         choice: Choice | None = None
         if n_rounds == 0:
             return
-        diagonal = all(form.diagonal for form in forms)
         for number in range(n_rounds + 1):
             model = self._fit(number, n_rounds, choice)
             if number == n_rounds or number - self.best.number >= _PATIENCE:
                 return
-            moments = self._moments(model, smoothing, diagonal)
-            # All forms are tried once, then the best of them.
-            tried = forms if choice is None else choice.ranking[:_TRIED_AGAIN]
-            choice = best_kernel(model.kernel_, tried, moments, self._trial, self._retune)
+            if choice is None:
+                choice, widths = self._first_choice(model, forms, widths)
+            else:
+                choice = self._choose(model, choice.ranking[:_TRIED_AGAIN], widths[0])
             if choice is None:
                 warnings.warn(
                     f"The gradient of the function fitted in round {number} vanishes, so no metric can be learned from "
@@ -350,6 +351,24 @@ class _Rounds:
                     stacklevel=3,
                 )
                 return
+
+    def _first_choice(
+        self, model: Any, forms: Sequence[Form], widths: Sequence[float]
+    ) -> tuple[Choice | None, Sequence[float]]:
+        """Try all forms with the first width of the smoothing, then the best form with the others; give the best."""
+        first, *others = widths
+        best, chosen = self._choose(model, forms, first), first
+        if best is None:
+            return None, widths
+        for width in others:
+            other = self._choose(model, [best.form], width)
+            if other is not None and other.score < best.score:
+                best, chosen = replace(other, ranking=best.ranking), width
+        return best, [chosen]
+
+    def _choose(self, model: Any, forms: Sequence[Form], width: float) -> Choice | None:
+        moments = self._moments(model, width, all(form.diagonal for form in forms))
+        return best_kernel(model.kernel_, forms, moments, self._trial, self._retune)
 
     def _fit(self, number: int, n_rounds: int, choice: Choice | None) -> Any:
         """Fit a round and judge it."""

@@ -70,11 +70,16 @@ def _matrix_power(matrix: Floats, power: float) -> Floats | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel with a metric, how the metric was made, and all ways that were tried, the best first."""
+    """A kernel with a metric, its score in the trial (the less, the better), and the ways tried, the best first."""
 
     kernel: Kernel
-    form: Form
+    score: float
     ranking: tuple[Form, ...]
+
+    @property
+    def form(self) -> Form:
+        """How the metric was made."""
+        return self.ranking[0]
 
 
 def best_kernel(
@@ -96,7 +101,9 @@ def best_kernel(
         return None
     ranking = tuple(sorted(found, key=lambda form: trial.score(found[form])))
     best = found[ranking[0]]
-    return Choice(_retuned(best, trial) if retune else best, ranking[0], ranking)
+    if retune:
+        best = _retuned(best, trial)
+    return Choice(best, trial.score(best), ranking)
 
 
 def with_one_length_scale(kernel: Kernel) -> Kernel:
