@@ -114,9 +114,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from bochner import RandomFeatureRegressor, RecursiveFeatureMachine
-    >>> X = np.random.default_rng(0).normal(size=(1000, 10))
+    >>> X = np.random.default_rng(0).normal(size=(500, 10))
     >>> y = np.sin(2.0 * X[:, 3])
-    >>> model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=512), random_state=0).fit(X, y)
+    >>> model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=128), 2, random_state=0).fit(X, y)
     >>> int(model.feature_importances_.argmax())
     3
     """
@@ -266,31 +266,36 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         **options
             Of the machine's own ``predict``.
         """
-        check_is_fitted(self)
+        X = self._as_array(X)
         return self.estimator_.predict(X, **options)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes."""
-        check_is_fitted(self)
+        X = self._as_array(X)
         return self.estimator_.predict_proba(X)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithms of the probabilities of the classes."""
-        check_is_fitted(self)
+        X = self._as_array(X)
         return self.estimator_.predict_log_proba(X)
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
         """Give the scores of the classes."""
-        check_is_fitted(self)
+        X = self._as_array(X)
         return self.estimator_.decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the score of the machine: R2 or accuracy."""
-        check_is_fitted(self)
+        X = self._as_array(X)
         return float(self.estimator_.score(X, y, sample_weight))
+
+    def _as_array(self, X: Any) -> Any:
+        """Check X, names of columns included; the machine itself was fitted to an array."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **self.estimator_.allowed)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
