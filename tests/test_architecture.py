@@ -23,6 +23,7 @@ LAYERS = [
     "frequencies",
     "feature_plan",
     "error_estimate",
+    "feature_gradients",
     "features",
     "progress",
     "solvers",
@@ -44,6 +45,7 @@ NUMERICAL = {
     "frequencies": (),
     "feature_plan": (),
     "error_estimate": (),
+    "feature_gradients": (),
     "progress": (),
     "solvers": (),
 }

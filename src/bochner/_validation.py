@@ -52,7 +52,7 @@ class Range:
 
 def is_number(value: Any) -> bool:
     """Tell whether a value is a real number, which True and False are not here."""
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, Real) and not is_boolean(value)
 
 
 def check_number(owner: object, parameter: str, value: Any, allowed: Range) -> float:
@@ -64,7 +64,7 @@ def check_number(owner: object, parameter: str, value: Any, allowed: Range) -> f
 
 def is_integer(value: Any) -> bool:
     """Tell whether a value is a whole number, which True and False are not here."""
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, Integral) and not is_boolean(value)
 
 
 def check_integer(owner: object, parameter: str, value: Any, low: int) -> int:
@@ -72,6 +72,18 @@ def check_integer(owner: object, parameter: str, value: Any, low: int) -> int:
     if not is_integer(value) or value < low:
         raise invalid(owner, parameter, f"an integer of at least {low}", value)
     return int(value)
+
+
+def is_boolean(value: Any) -> bool:
+    """Tell whether a value is True or False."""
+    return isinstance(value, (bool, np.bool_))
+
+
+def check_boolean(owner: object, parameter: str, value: Any) -> bool:
+    """Return the value if it is True or False, or raise."""
+    if not is_boolean(value):
+        raise invalid(owner, parameter, "True or False", value)
+    return bool(value)
 
 
 def check_choice(owner: object, parameter: str, value: Any, choices: Sequence[str]) -> str:

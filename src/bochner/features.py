@@ -18,6 +18,7 @@ from . import engine
 from . import sampling as sampling_schemes
 from ._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_integer
 from .error_estimate import ErrorEstimate, estimate_error
+from .feature_gradients import damped, gradient_blocks, rows_at_once
 from .feature_plan import DataScale, FeaturePlan, plan_for
 from .frequencies import choose_directions, draw
 from .kernels import BY_NAME, Kernel
@@ -25,8 +26,6 @@ from .kernels import BY_NAME, Kernel
 Array = NDArray[Any]
 
 _ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
-# Numbers of a block of gradients.
-_NUMBERS_OF_GRADIENTS = 1 << 21
 
 
 class RandomFeatures(TransformerMixin, BaseEstimator):
@@ -189,9 +188,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         -------
         gradient : array of shape (n, d) or (n, n_outputs, d)
         """
-        blocks = self.iter_gradients(X, coef, smoothing)
-        gradient = np.concatenate([block.copy() for _, block in blocks])
-        return gradient[:, 0] if np.ndim(coef) == 1 else gradient
+        X, coef, smoothing = self._validated_for_gradient(X, coef, smoothing)
+        outputs = coef.reshape(len(coef), -1)
+        gradient = np.empty((X.shape[0], outputs.shape[1], X.shape[1]), dtype=self._plan(X.dtype).dtype)
+        for rows, block in self._gradients(X, outputs, smoothing):
+            gradient[rows] = block
+        return gradient[:, 0] if coef.ndim == 1 else gradient
 
     def iter_gradients(self, X: Any, coef: Any, smoothing: float = 0.0) -> Iterator[tuple[slice, Array]]:
         """Iterate over ``(rows, gradients of these rows)``, each (rows, n_outputs, d) and in the same buffer.
@@ -201,36 +203,16 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         X, coef, smoothing
             See `gradient`.
         """
-        check_is_fitted(self)
-        smoothing = check_number(self, "smoothing", smoothing, Range(0.0, includes_low=True))
-        coef = self._validated_coef(coef)
-        X = self._validated(X)
+        X, coef, smoothing = self._validated_for_gradient(X, coef, smoothing)
         return self._gradients(X, coef.reshape(len(coef), -1), smoothing)
 
     def _gradients(self, X: Any, coef: Array, smoothing: float) -> Iterator[tuple[slice, Array]]:
         plan = self._plan(X.dtype)
-        W = self.frequencies_
-        if smoothing > 0.0:
-            W *= np.exp(-0.5 * smoothing**2 * np.square(self._radii(W)))[:, None]
-        W = np.clip(W, -1e30, 1e30).astype(plan.dtype)  # finite in float32 too, if not smoothed
+        W = damped(self.frequencies_, self.kernel_, smoothing).astype(plan.dtype)
         of_pairs = coef if self._single_cosine is None else self._single_cosine @ coef
-        of_cos, of_sin = np.split(of_pairs.astype(plan.dtype), 2)
-        n_outputs, d = of_cos.shape[1], W.shape[1]
-        block_rows = max(16, min(1024, _NUMBERS_OF_GRADIENTS // (n_outputs * d)))
-        buffer = np.empty((block_rows, n_outputs, d), dtype=plan.dtype)
-        for rows, block in self._blocks(plan, X, block_rows, 2 * plan.n_frequencies):
-            gradient = buffer[: rows.stop - rows.start]
-            cos, sin = np.split(block, 2, axis=1)
-            for k in range(n_outputs):
-                np.matmul(cos * of_sin[:, k] - sin * of_cos[:, k], W, out=gradient[:, k])
-            yield rows, gradient
-
-    def _radii(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the lengths of frequencies in the kernel's own distance: before its length scale and metric."""
-        T = self.kernel_.whitening(W.shape[1])
-        if T.ndim == 2:
-            return np.linalg.norm(W @ np.linalg.pinv(T).T, axis=1)
-        return np.linalg.norm(np.divide(W, T, out=np.zeros_like(W), where=T > 0.0), axis=1)
+        block_rows = rows_at_once(coef.shape[1], W.shape[1])
+        blocks = self._blocks(plan, X, block_rows, 2 * plan.n_frequencies)
+        return gradient_blocks(blocks, W, of_pairs.astype(plan.dtype), block_rows)
 
     def error_estimate(
         self, X: Any, target: float | None = None, *, confidence: float = 0.95, n_pairs: int = 20_000
@@ -307,14 +289,16 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             )
         return out
 
-    def _validated_coef(self, coef: Any) -> Array:
+    def _validated_for_gradient(self, X: Any, coef: Any, smoothing: Any) -> tuple[Any, Array, float]:
+        check_is_fitted(self)
+        smoothing = check_number(self, "smoothing", smoothing, Range(0.0, includes_low=True))
         coef, width = np.asarray(coef), self._width
         if coef.ndim not in (1, 2) or len(coef) != width or coef.dtype.kind not in "iuf":
             raise ValueError(
                 f"The 'coef' argument of gradient must be numbers of shape ({width},) or ({width}, n_outputs). "
                 f"Got shape {coef.shape} and type {coef.dtype}."
             )
-        return coef
+        return self._validated(X), coef, smoothing
 
     # --- execution ----------------------------------------------------------------------------------------------
 

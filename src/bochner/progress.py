@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TextIO
 
 #: Seconds before a bar appears, and between two drawings of it.
 _PATIENCE, _INTERVAL = 1.0, 0.1
@@ -54,3 +55,8 @@ class ProgressBar:
         if done <= 0.0 or elapsed < _INTERVAL:
             return ""
         return f"{elapsed * (1.0 - done) / done:.0f} s left"
+
+
+def progress_bar(shown: bool) -> AbstractContextManager[Any]:
+    """Give a progress bar, or what is called like one and tells nobody."""
+    return ProgressBar() if shown else nullcontext(ignore_progress)

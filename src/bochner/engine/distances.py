@@ -5,7 +5,7 @@ from numba import uintp
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .schedule import whole_fours
+from .fours import four_of, four_rows, whole_fours
 from .table import look_up_row
 
 #: Of rows of coordinates and of sums of differences: points that are taken together, at most.
@@ -64,84 +64,74 @@ def squared_differences(left, right, factors, positions):
 
 
 def in_long_rows(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the (d, m) coordinates of points, m at most `LENGTH`, as one flat array of rows of just that length.
-
-    Zeros complete the coordinates to whole fours.
-    """
+    """Give the (d, m) coordinates of points, m at most `LENGTH`, as one flat array of rows of just that length."""
     d, m = columns.shape
     rows = np.zeros((whole_fours(d), LENGTH))
     rows[:d, :m] = columns
     return rows.ravel()
 
 
-# Four coordinates of four points at once: each number loaded serves four times. All is in flat arrays with rows of
-# constant length, and indices are unsigned, so that LLVM sees that nothing overlaps, and uses vectors. Without weights
-# (None; the compiler leaves the other branch out) a square is two operations instead of three.
+# A weight that is None is not there: the compiler leaves its branch out, and a square is an operation less.
 @compiled(fastmath={"contract"})
-def _add_squares(x, y, z, v, k, right, weights, sums, width):
-    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
-    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
-    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
-    if weights is None:
-        for j in range(uintp(width)):
-            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-            a, b, c, d = right[j], right[j1], right[j2], right[j3]
-            sums[j] = sums[j] + (x0 - a) ** 2 + (x1 - b) ** 2 + (x2 - c) ** 2 + (x3 - d) ** 2
-            sums[j1] = sums[j1] + (y0 - a) ** 2 + (y1 - b) ** 2 + (y2 - c) ** 2 + (y3 - d) ** 2
-            sums[j2] = sums[j2] + (z0 - a) ** 2 + (z1 - b) ** 2 + (z2 - c) ** 2 + (z3 - d) ** 2
-            sums[j3] = sums[j3] + (v0 - a) ** 2 + (v1 - b) ** 2 + (v2 - c) ** 2 + (v3 - d) ** 2
-    else:
-        p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for j in range(uintp(width)):
-            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-            a, b, c, d = right[j], right[j1], right[j2], right[j3]
-            sums[j] = sums[j] + p * (x0 - a) ** 2 + q * (x1 - b) ** 2 + r * (x2 - c) ** 2 + s * (x3 - d) ** 2
-            sums[j1] = sums[j1] + p * (y0 - a) ** 2 + q * (y1 - b) ** 2 + r * (y2 - c) ** 2 + s * (y3 - d) ** 2
-            sums[j2] = sums[j2] + p * (z0 - a) ** 2 + q * (z1 - b) ** 2 + r * (z2 - c) ** 2 + s * (z3 - d) ** 2
-            sums[j3] = sums[j3] + p * (v0 - a) ** 2 + q * (v1 - b) ** 2 + r * (v2 - c) ** 2 + s * (v3 - d) ** 2
+def _square(difference, weight):
+    return difference**2 if weight is None else weight * difference**2
 
 
 @compiled(fastmath={"contract"})
-def _add_differences(x, y, z, v, k, right, weights, sums, width):
-    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
-    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
-    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
-    if weights is None:
-        for j in range(uintp(width)):
-            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-            a, b, c, d = right[j], right[j1], right[j2], right[j3]
-            sums[j] = sums[j] + abs(x0 - a) + abs(x1 - b) + abs(x2 - c) + abs(x3 - d)
-            sums[j1] = sums[j1] + abs(y0 - a) + abs(y1 - b) + abs(y2 - c) + abs(y3 - d)
-            sums[j2] = sums[j2] + abs(z0 - a) + abs(z1 - b) + abs(z2 - c) + abs(z3 - d)
-            sums[j3] = sums[j3] + abs(v0 - a) + abs(v1 - b) + abs(v2 - c) + abs(v3 - d)
-    else:
-        p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        for j in range(uintp(width)):
-            j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-            a, b, c, d = right[j], right[j1], right[j2], right[j3]
-            sums[j] = sums[j] + p * abs(x0 - a) + q * abs(x1 - b) + r * abs(x2 - c) + s * abs(x3 - d)
-            sums[j1] = sums[j1] + p * abs(y0 - a) + q * abs(y1 - b) + r * abs(y2 - c) + s * abs(y3 - d)
-            sums[j2] = sums[j2] + p * abs(z0 - a) + q * abs(z1 - b) + r * abs(z2 - c) + s * abs(z3 - d)
-            sums[j3] = sums[j3] + p * abs(v0 - a) + q * abs(v1 - b) + r * abs(v2 - c) + s * abs(v3 - d)
+def _modulus(difference, weight):
+    return abs(difference) if weight is None else weight * abs(difference)
+
+
+@compiled()
+def _four_weights(weights, k):
+    return (None, None, None, None) if weights is None else four_of(weights, k)
+
+
+@compiled(fastmath={"contract"})
+def _add_squares(points, k, right, weights, sums, width):
+    x, y, z, v = points
+    x0, x1, x2, x3 = four_of(x, k)
+    y0, y1, y2, y3 = four_of(y, k)
+    z0, z1, z2, z3 = four_of(z, k)
+    v0, v1, v2, v3 = four_of(v, k)
+    p, q, r, s = _four_weights(weights, k)
+    for j in range(uintp(width)):
+        j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+        a, b, c, d = right[j], right[j1], right[j2], right[j3]
+        sums[j] = sums[j] + _square(x0 - a, p) + _square(x1 - b, q) + _square(x2 - c, r) + _square(x3 - d, s)
+        sums[j1] = sums[j1] + _square(y0 - a, p) + _square(y1 - b, q) + _square(y2 - c, r) + _square(y3 - d, s)
+        sums[j2] = sums[j2] + _square(z0 - a, p) + _square(z1 - b, q) + _square(z2 - c, r) + _square(z3 - d, s)
+        sums[j3] = sums[j3] + _square(v0 - a, p) + _square(v1 - b, q) + _square(v2 - c, r) + _square(v3 - d, s)
+
+
+@compiled(fastmath={"contract"})
+def _add_moduli(points, k, right, weights, sums, width):
+    x, y, z, v = points
+    x0, x1, x2, x3 = four_of(x, k)
+    y0, y1, y2, y3 = four_of(y, k)
+    z0, z1, z2, z3 = four_of(z, k)
+    v0, v1, v2, v3 = four_of(v, k)
+    p, q, r, s = _four_weights(weights, k)
+    for j in range(uintp(width)):
+        j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
+        a, b, c, d = right[j], right[j1], right[j2], right[j3]
+        sums[j] = sums[j] + _modulus(x0 - a, p) + _modulus(x1 - b, q) + _modulus(x2 - c, r) + _modulus(x3 - d, s)
+        sums[j1] = sums[j1] + _modulus(y0 - a, p) + _modulus(y1 - b, q) + _modulus(y2 - c, r) + _modulus(y3 - d, s)
+        sums[j2] = sums[j2] + _modulus(z0 - a, p) + _modulus(z1 - b, q) + _modulus(z2 - c, r) + _modulus(z3 - d, s)
+        sums[j3] = sums[j3] + _modulus(v0 - a, p) + _modulus(v1 - b, q) + _modulus(v2 - c, r) + _modulus(v3 - d, s)
 
 
 @compiled()
 def _distances_of_four(left, i, right, weights, power, width, sums):
-    """Write the weighted sums of powers (1 or 2) of the differences between four points, from i on, and the others.
-
-    Beyond the last point it is repeated: the same operations for all, wherever they stand.
-    """
-    last = left.shape[0] - 1
-    x, y, z, v = left[i], left[min(i + 1, last)], left[min(i + 2, last)], left[min(i + 3, last)]
+    """Write the weighted sums of powers (1 or 2) of the differences between four points, from i on, and the others."""
+    points = four_rows(left, i)
     sums[:] = 0.0
     for k in range(0, left.shape[1], 4):
         rows = right[k * LENGTH : (k + 4) * LENGTH]
         if power == 1:
-            _add_differences(x, y, z, v, k, rows, weights, sums, width)
+            _add_moduli(points, k, rows, weights, sums, width)
         else:
-            _add_squares(x, y, z, v, k, rows, weights, sums, width)
+            _add_squares(points, k, rows, weights, sums, width)
 
 
 @compiled()

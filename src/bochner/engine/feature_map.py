@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from . import hadamard
 from .compiling import compiled
-from .schedule import slices, whole_fours
+from .fours import completed, four_of, four_rows, whole_fours
+from .schedule import slices
 from .sincos import sincos_row
 from .transpose import scaled_transpose, transpose
 
@@ -75,16 +76,13 @@ def columns_for_loops(turns: Array) -> Array:
 
 
 @compiled(fastmath={"contract"})
-def _add_four_columns(x, y, z, v, k, turns, phases, width):
-    """Add what four columns give to the phases of four points: each number loaded serves four times.
-
-    All is in two flat arrays with rows of constant length, and indices are unsigned: so LLVM sees that nothing
-    overlaps, and uses vectors.
-    """
-    x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-    y0, y1, y2, y3 = y[k], y[k + 1], y[k + 2], y[k + 3]
-    z0, z1, z2, z3 = z[k], z[k + 1], z[k + 2], z[k + 3]
-    v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
+def _add_four_columns(points, k, turns, phases, width):
+    """Add what four columns give to the phases of four points; the first columns begin them."""
+    x, y, z, v = points
+    x0, x1, x2, x3 = four_of(x, k)
+    y0, y1, y2, y3 = four_of(y, k)
+    z0, z1, z2, z3 = four_of(z, k)
+    v0, v1, v2, v3 = four_of(v, k)
     if k == 0:
         for j in range(uintp(width)):
             j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
@@ -105,27 +103,24 @@ def _add_four_columns(x, y, z, v, k, turns, phases, width):
 
 @compiled()
 def _few_columns_rows(points, pieces, offset, scale, out):
-    p, last, length = out.shape[1] // 2, points.shape[0] - 1, COLUMNS_OF_PRODUCT
+    n, p, length = points.shape[0], out.shape[1] // 2, COLUMNS_OF_PRODUCT
     phases = np.empty(4 * length, points.dtype)
-    for i in range(0, last + 1, 4):
-        # The last four may repeat a point: the same operations for all, wherever they stand.
-        x, y, z, v = points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
+    for i in range(0, n, 4):
+        four = four_rows(points, i)
         for piece in range(len(pieces)):
             start, turns = piece * length, pieces[piece]
             width = min(length, p - start)
             shift = offset[start : start + width]
             for k in range(0, points.shape[1], 4):
-                _add_four_columns(x, y, z, v, k, turns[k * length : (k + 4) * length], phases, width)
-            for r in range(min(4, last + 1 - i)):
+                _add_four_columns(four, k, turns[k * length : (k + 4) * length], phases, width)
+            for r in range(min(4, n - i)):
                 cos, sin = out[i + r, start : start + width], out[i + r, p + start : p + start + width]
                 sincos_row(phases[r * length : r * length + width], shift, scale, cos, sin)
 
 
 def few_columns_block(points: Array, pieces: Array, offset: Array, scale: float, out: Array) -> None:
     """Do what `dense_block` does for points of few columns, where BLAS is slow: phases stay in the first cache."""
-    padded = np.zeros((len(points), whole_fours(points.shape[1])), dtype=points.dtype)
-    padded[:, : points.shape[1]] = points
-    _few_columns_rows(padded, pieces, offset, scale, out)
+    _few_columns_rows(completed(points), pieces, offset, scale, out)
 
 
 def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, scale: float, out: Array) -> None:

@@ -27,8 +27,9 @@ from .distances import (
     small_distances,
     squared_differences,
 )
+from .fours import completed
 from .points import Points, squared_norms
-from .schedule import slices, whole_fours
+from .schedule import slices
 from .table import Table, bits_of, look_up, tabulate
 from .transpose import transpose
 
@@ -151,10 +152,10 @@ class DifferenceTiles:
     diagonal_side: ClassVar[int] = 128
 
     def __post_init__(self) -> None:
-        everything, d = slice(None), self.a.dimension
+        everything = slice(None)
         left = self.a.unrounded(everything)
         right = left if self.a is self.b else self.b.unrounded(everything)
-        self._left = np.pad(left, ((0, 0), (0, whole_fours(d) - d)))
+        self._left = completed(left)
         self._right = np.ascontiguousarray(right.T)  # so that the inner loop runs over points
         with np.errstate(over="ignore"):
             lengths = [np.power(abs(side.whitened(everything)), self.power).sum(axis=1) for side in (self.a, self.b)]
@@ -163,7 +164,7 @@ class DifferenceTiles:
         weights = self.a.factors**self.power
         shared = (weights == weights[0]).all() and _SMALLEST_UNIT < weights[0] < 1.0 / _SMALLEST_UNIT
         unit = weights[0] if shared else 1.0
-        self._weights = None if shared else np.pad(weights, (0, whole_fours(d) - d))
+        self._weights = None if shared else completed(weights[None])[0]
         self._of_sums = lambda sums: self.function(unit * sums)
         self._table = tabulate(self._of_sums, min(largest / unit, _LARGEST), np.float64, min(typical / unit, _LARGEST))
 
@@ -177,8 +178,8 @@ class DifferenceTiles:
         n_small = fill_by_differences(
             left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
         )
-        if n_small.sum() > self_pairs(self, rows, columns):
-            again = np.flatnonzero(n_small > self._pairs_with_itself(rows, columns))
+        again = np.flatnonzero(n_small > self._pairs_with_itself(rows, columns))
+        if len(again):
             n_again, width = n_small[again].sum(), columns.stop - columns.start
             small, distances = small_distances(
                 left[again], right, self._weights, self.power, width, table.smallest, n_again

@@ -86,11 +86,6 @@ def slices(whole: int | slice, step: int) -> list[slice]:
     return [slice(start, min(start + step, last)) for start in range(first, last, step)]
 
 
-def whole_fours(n: int) -> int:
-    """Round up to a multiple of four, the coordinates that inner loops take at once."""
-    return -(-n // 4) * 4
-
-
 def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
     """Call ``function`` on every task, in parallel; the first error stops the rest and is raised."""
     pending = list(tasks)

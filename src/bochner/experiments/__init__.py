@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from bochner import datasets
-from bochner.progress import ProgressBar, ignore_progress
+from bochner.progress import progress_bar
 
 from . import page, plan, records
+from .views import paper
 
-__all__ = ["Progressed", "names", "progress", "reproduce"]
+__all__ = ["Progressed", "names", "paper", "progress", "reproduce"]
 
 Told = Callable[[plan.Setting, int, int], None]
 names = plan.names
@@ -61,7 +61,7 @@ def reproduce(
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
     loaded: datasets.Dataset | None = None
-    with ProgressBar() if verbose else nullcontext(ignore_progress) as bar:
+    with progress_bar(verbose) as bar:
         for number, setting in enumerate(todo):
             n_done = len(settings) - len(todo) + number
             tell(setting, n_done, len(settings))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid, is_number
+from .._validation import (
+    Range,
+    as_generator,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_number,
+    invalid,
+    is_number,
+)
 from ..kernels import BY_NAME, Kernel
-from ..progress import ProgressBar, ignore_progress
+from ..progress import progress_bar
 from . import tuning
 from .trials import Trial
 
@@ -44,8 +52,7 @@ class KernelMachine(BaseEstimator, ABC):
         check_choice(self, "solver", self.solver, self._solvers())
         check_number(self, "tol", self.tol, Range(0.0))
         check_integer(self, "max_iter", self.max_iter, 1)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            raise invalid(self, "verbose", "True or False", self.verbose)
+        check_boolean(self, "verbose", self.verbose)
         return as_generator(self, self.random_state)
 
     @abstractmethod
@@ -57,7 +64,7 @@ class KernelMachine(BaseEstimator, ABC):
         return None if isinstance(self.alpha, str) else float(self.alpha)
 
     def _progress(self) -> Any:
-        return ProgressBar() if self.verbose else nullcontext(ignore_progress)
+        return progress_bar(self.verbose)
 
     # --- data ---------------------------------------------------------------------------------------------------
 

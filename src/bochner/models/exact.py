@@ -12,7 +12,7 @@ from scipy.linalg import lapack, solve_triangular
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import invalid
+from .._validation import check_boolean, invalid
 from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..solvers import (
@@ -115,8 +115,7 @@ class ExactModel(KernelMachine):
 
     def _validate_parameters(self) -> np.random.Generator:
         rng = super()._validate_parameters()
-        if not isinstance(self.early_stopping, (bool, np.bool_)):
-            raise invalid(self, "early_stopping", "True or False", self.early_stopping)
+        check_boolean(self, "early_stopping", self.early_stopping)
         if not isinstance(self._kernel(), Kernel):
             raise invalid(self, "kernel", f"a kernel or one of {sorted(BY_NAME)}", self.kernel)
         self._kernel().validate()

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import time
-import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,52 +11,38 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import Range, as_generator, check_choice, check_integer, check_number, invalid
-from ..kernels import Kernel, RadialKernel
-from ..progress import ProgressBar, ignore_progress
-from . import tuning
+from .._validation import (
+    Range,
+    as_generator,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_number,
+    invalid,
+    is_boolean,
+)
+from ..kernels import RadialKernel
+from ..progress import progress_bar
 from .base import KernelMachine
-from .gradients import GradientMoments
-from .learned_metric import POWERS, RIDGES, Choice, Form, best_kernel, median_distance, with_one_length_scale
+from .inputs import weights_of, with_weight
+from .learned_metric import POWERS, RIDGES, Form
 from .random_feature_regressor import RandomFeatureRegressor
+from .rounds import Part, Rounds, split
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Rows that rounds are fitted to, at most.
-_ROWS_OF_ROUNDS = 65_536
 #: Inputs up to which M may be a full matrix.
 _WIDEST_FULL = 1024
-#: Share of the rows that is held out to judge rounds, and how many at most.
-_HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
-#: Rounds without a better score after which to stop.
-_PATIENCE = 2
 #: Widths of the smoothing that are tried, as shares of the median distance; the first with all forms.
 _WIDTHS = (0.1, 0.03, 0.3)
-#: Ways to make a metric that are tried in every round.
-_TRIED_AGAIN = 3
 
 
 def _has(method: str) -> Callable[[Any], bool]:
     """Tell whether the machine within has a method."""
     return lambda self: hasattr(self._machine(), method)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Some rows with their targets and weights."""
-
-    X: Any
-    y: Array
-    weights: Array | None
-
-    def __getitem__(self, rows: Array) -> _Part:
-        return _Part(self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows])
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
 
 
 class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
@@ -163,10 +145,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
             value = getattr(self, name)
             if not (isinstance(value, str) and value == "auto"):
                 check_number(self, name, value, Range(0.0, includes_low=name != "power"))
-        if not isinstance(self.center, (bool, np.bool_)) and self.center != "auto":
+        if not is_boolean(self.center) and self.center != "auto":
             raise invalid(self, "center", "True, False or 'auto'", self.center)
-        if not isinstance(self.verbose, (bool, np.bool_)):
-            raise invalid(self, "verbose", "True or False", self.verbose)
+        check_boolean(self, "verbose", self.verbose)
         return as_generator(self, self.random_state)
 
     def _forms(self, n_inputs: int) -> list[Form]:
@@ -200,9 +181,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         for_split, for_trial, for_gradients, for_machine = rng.spawn(4)
         if machine.random_state is None:
             machine.set_params(random_state=int(for_machine.integers(2**31)))
-        kept, held = _split(rows, is_classifier(machine), int(for_split.integers(2**31)))
-        with ProgressBar() if self.verbose else nullcontext(ignore_progress) as progress:
-            rounds = _Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
+        kept, held = split(rows, is_classifier(machine), int(for_split.integers(2**31)))
+        with progress_bar(self.verbose) as progress:
+            rounds = Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
             rounds.run(self.n_iter, self._forms(rows.X.shape[1]), widths)
             progress("last fit", 1.0)
@@ -214,16 +195,13 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.history_, self.best_round_ = fitted, rounds.history, rounds.best.number
         return self
 
-    def _rows(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> _Part:
+    def _rows(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Part:
         """Check the data as the machine would, before any work, and leave out rows without weight."""
         X = machine._checked(X, reset=True)
         machine._trial_rows(X, y, sample_weight)
         y = np.asarray(y)
-        rows = _Part(X, y.ravel() if is_classifier(machine) else y, None)
-        if sample_weight is None:
-            return rows
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return _Part(rows.X, rows.y, weights)[np.flatnonzero(weights > 0.0)]
+        y = y.ravel() if is_classifier(machine) else y
+        return Part(*with_weight(X, y, weights_of(self, sample_weight, X)))
 
     # --- what was learned ---------------------------------------------------------------------------------------
 
@@ -305,138 +283,3 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
             setattr(tags, name, getattr(of_machine, name))
         return tags
-
-
-@dataclass(frozen=True)
-class _Best:
-    """The best round so far, its kernel (None: the machine's own), and its error."""
-
-    number: int
-    kernel: Kernel | None
-    error: float
-
-
-class _Rounds:
-    """The rounds of fit, gradients and metric, judged by held-out rows."""
-
-    def __init__(
-        self,
-        machine: Any,
-        kept: _Part,
-        held: _Part,
-        for_trial: np.random.Generator,
-        for_gradients: np.random.Generator,
-        progress: Any,
-    ) -> None:
-        self._machine, self._held, self._progress = machine, held, progress
-        self._kept, self._rng = kept, for_gradients
-        self._trial = machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
-        self._retune = isinstance(machine._kernel().length_scale, str)
-        self.history: list[dict[str, Any]] = []
-        self.best = _Best(0, None, np.inf)
-
-    def run(self, n_rounds: int, forms: Sequence[Form], widths: Sequence[float]) -> None:
-        """Go on until the last round, or until the score has not become better for two."""
-        choice: Choice | None = None
-        if n_rounds == 0:
-            return
-        for number in range(n_rounds + 1):
-            model = self._fit(number, n_rounds, choice)
-            if number == n_rounds or number - self.best.number >= _PATIENCE:
-                return
-            if choice is None:
-                choice, widths = self._first_choice(model, forms, widths)
-            else:
-                choice = self._choose(model, choice.ranking[:_TRIED_AGAIN], widths[0])
-            if choice is None:
-                warnings.warn(
-                    f"The gradient of the function fitted in round {number} vanishes, so no metric can be learned from "
-                    f"it. The best round so far, {self.best.number}, is used.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-                return
-
-    def _first_choice(
-        self, model: Any, forms: Sequence[Form], widths: Sequence[float]
-    ) -> tuple[Choice | None, Sequence[float]]:
-        """Try all forms with the first width of the smoothing, then the best form with the others; give the best."""
-        first, *others = widths
-        best, chosen = self._choose(model, forms, first), first
-        if best is None:
-            return None, widths
-        for width in others:
-            other = self._choose(model, [best.form], width)
-            if other is not None and other.score < best.score:
-                best, chosen = replace(other, ranking=best.ranking), width
-        return best, [chosen]
-
-    def _choose(self, model: Any, forms: Sequence[Form], width: float) -> Choice | None:
-        moments = self._moments(model, width, all(form.diagonal for form in forms))
-        return best_kernel(model.kernel_, forms, moments, self._trial, self._retune)
-
-    def _fit(self, number: int, n_rounds: int, choice: Choice | None) -> Any:
-        """Fit a round and judge it."""
-        start = time.perf_counter()
-        model = clone(self._machine)
-        if choice is not None:
-            model.set_params(kernel=choice.kernel)
-        model.fit(self._kept.X, self._kept.y, self._kept.weights)
-        error, score = self._judge(model)
-        if error < self.best.error:
-            self.best = _Best(number, None if choice is None else choice.kernel, error)
-        entry = {
-            "round": number,
-            "score": score,
-            "error": error,
-            "form": "as given" if choice is None else str(choice.form),
-            "length_scale": model.kernel_.length_scale,
-            "alpha": model.alpha_,
-            "seconds": time.perf_counter() - start,
-        }
-        self.history.append(entry)
-        self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
-        return model
-
-    def _judge(self, model: Any) -> tuple[float, float]:
-        """Give error and score on the held-out rows: squared errors, of the probabilities for classes."""
-        held = self._held
-        if is_classifier(model):
-            codes = held.y[:, None] == model.classes_
-            squared = np.square(model.predict_proba(held.X) - codes).sum(axis=1)
-        else:
-            squared = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1)
-        # R2 is not defined for one row.
-        score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
-        return float(np.average(squared, weights=held.weights)), score
-
-    def _moments(self, model: Any, smoothing: float, diagonal: bool) -> GradientMoments:
-        """Average the gradients of a fitted function over some of the rows that it was fitted to."""
-        most = min(len(self._kept), model._rows_of_gradients)
-        rows = np.sort(self._rng.choice(len(self._kept), most, replace=False))
-        part = self._kept[rows]
-        weights = np.ones(len(part)) if part.weights is None else part.weights
-        # The median distance of the rows, in the kernel's own distance, is what the smoothing is a share of.
-        kernel = with_one_length_scale(model.kernel_)
-        width = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
-        n_outputs = model._fitted().coefficients.shape[1]
-        return GradientMoments.of(model._gradients(part.X, width), weights, n_outputs, part.X.shape[1], diagonal)
-
-
-def _split(rows: _Part, classes: bool, seed: int) -> tuple[Array, Array]:
-    """Choose rows to fit in the rounds, and rows to judge them by; every class has a row among the former.
-
-    By the content of the rows, so that equal ones are on one side, and a weight of two is a row that is there twice.
-    Rows that are all equal are on both.
-    """
-    hashes = tuning.hashes_of_rows(rows.X, seed) / 2.0**32
-    share = min(_HELD_OUT, _MOST_HELD_OUT / len(rows))
-    held = hashes < max(share, float(hashes.min()) + 2.0**-33)
-    kept = ~held & (hashes < share + _ROWS_OF_ROUNDS / len(rows))
-    if classes:
-        absent = np.setdiff1d(rows.y, rows.y[kept])
-        kept |= np.isin(rows.y, absent)
-        held &= ~kept
-    if not kept.any() or not held.any():
-        return np.arange(len(rows)), np.arange(len(rows))
-    return np.flatnonzero(kept), np.flatnonzero(held)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_choice, invalid
+from .._validation import check_boolean, check_choice
 from ..kernels import Kernel
 from ..solvers import FoldedGram, curvature_weights, log_losses, rows_of
 from . import labels, temperature
@@ -104,8 +104,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
 
     def _validate_parameters(self) -> np.random.Generator:
         check_choice(self, "loss", self.loss, ["log_loss", "squared_error"])
-        if not isinstance(self.temperature_scaling, (bool, np.bool_)):
-            raise invalid(self, "temperature_scaling", "True or False", self.temperature_scaling)
+        check_boolean(self, "temperature_scaling", self.temperature_scaling)
         return super()._validate_parameters()
 
     def _solvers(self) -> list[str]:

@@ -1,0 +1,180 @@
+"""The rounds of a recursive feature machine: fit, gradients, metric, and what the held-out rows say."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+
+from ..kernels import Kernel
+from ..solvers import rows_of
+from . import tuning
+from .gradients import GradientMoments
+from .learned_metric import Choice, Form, best_kernel, median_distance, with_one_length_scale
+
+Array = NDArray[Any]
+
+#: Rows that rounds are fitted to, at most.
+_ROWS_OF_ROUNDS = 65_536
+#: Share of the rows that is held out to judge rounds, and how many at most.
+_HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
+#: Rounds without a better score after which to stop.
+_PATIENCE = 2
+#: Ways to make a metric that are tried in every round.
+_TRIED_AGAIN = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows with their targets and weights."""
+
+    X: Any
+    y: Array
+    weights: Array | None
+
+    def __getitem__(self, rows: Array) -> Part:
+        return Part(self.X[rows], self.y[rows], rows_of(self.weights, rows))
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best round so far, its kernel (None: the machine's own), and its error."""
+
+    number: int
+    kernel: Kernel | None
+    error: float
+
+
+class Rounds:
+    """The rounds of fit, gradients and metric, judged by held-out rows."""
+
+    def __init__(
+        self,
+        machine: Any,
+        kept: Part,
+        held: Part,
+        for_trial: np.random.Generator,
+        for_gradients: np.random.Generator,
+        progress: Any,
+    ) -> None:
+        self._machine, self._held, self._progress = machine, held, progress
+        self._kept, self._rng = kept, for_gradients
+        self._trial = machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
+        self._retune = isinstance(machine._kernel().length_scale, str)
+        self.history: list[dict[str, Any]] = []
+        self.best = Best(0, None, np.inf)
+
+    def run(self, n_rounds: int, forms: Sequence[Form], widths: Sequence[float]) -> None:
+        """Go on until the last round, or until the score has not become better for two."""
+        choice: Choice | None = None
+        if n_rounds == 0:
+            return
+        for number in range(n_rounds + 1):
+            model = self._fit(number, n_rounds, choice)
+            if number == n_rounds or number - self.best.number >= _PATIENCE:
+                return
+            if choice is None:
+                choice, widths = self._first_choice(model, forms, widths)
+            else:
+                choice = self._choose(model, choice.ranking[:_TRIED_AGAIN], widths[0])
+            if choice is None:
+                warnings.warn(
+                    f"The gradient of the function fitted in round {number} vanishes, so no metric can be learned from "
+                    f"it. The best round so far, {self.best.number}, is used.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
+    def _first_choice(
+        self, model: Any, forms: Sequence[Form], widths: Sequence[float]
+    ) -> tuple[Choice | None, Sequence[float]]:
+        """Try all forms with the first width of the smoothing, then the best form with the others; give the best."""
+        first, *others = widths
+        best, chosen = self._choose(model, forms, first), first
+        if best is None:
+            return None, widths
+        for width in others:
+            other = self._choose(model, [best.form], width)
+            if other is not None and other.score < best.score:
+                best, chosen = replace(other, ranking=best.ranking), width
+        return best, [chosen]
+
+    def _choose(self, model: Any, forms: Sequence[Form], width: float) -> Choice | None:
+        moments = self._moments(model, width, all(form.diagonal for form in forms))
+        return best_kernel(model.kernel_, forms, moments, self._trial, self._retune)
+
+    def _fit(self, number: int, n_rounds: int, choice: Choice | None) -> Any:
+        """Fit a round and judge it."""
+        start = time.perf_counter()
+        model = clone(self._machine)
+        if choice is not None:
+            model.set_params(kernel=choice.kernel)
+        model.fit(self._kept.X, self._kept.y, self._kept.weights)
+        error, score = self._judge(model)
+        if error < self.best.error:
+            self.best = Best(number, None if choice is None else choice.kernel, error)
+        entry = {
+            "round": number,
+            "score": score,
+            "error": error,
+            "form": "as given" if choice is None else str(choice.form),
+            "length_scale": model.kernel_.length_scale,
+            "alpha": model.alpha_,
+            "seconds": time.perf_counter() - start,
+        }
+        self.history.append(entry)
+        self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
+        return model
+
+    def _judge(self, model: Any) -> tuple[float, float]:
+        """Give error and score on the held-out rows: squared errors, of the probabilities for classes."""
+        held = self._held
+        if is_classifier(model):
+            codes = held.y[:, None] == model.classes_
+            squared = np.square(model.predict_proba(held.X) - codes).sum(axis=1)
+        else:
+            squared = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1)
+        # R2 is not defined for one row.
+        score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
+        return float(np.average(squared, weights=held.weights)), score
+
+    def _moments(self, model: Any, smoothing: float, diagonal: bool) -> GradientMoments:
+        """Average the gradients of a fitted function over some of the rows that it was fitted to."""
+        most = min(len(self._kept), model._rows_of_gradients)
+        rows = np.sort(self._rng.choice(len(self._kept), most, replace=False))
+        part = self._kept[rows]
+        weights = np.ones(len(part)) if part.weights is None else part.weights
+        # The median distance of the rows, in the kernel's own distance, is what the smoothing is a share of.
+        kernel = with_one_length_scale(model.kernel_)
+        width = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
+        n_outputs = model._fitted().coefficients.shape[1]
+        return GradientMoments.of(model._gradients(part.X, width), weights, n_outputs, part.X.shape[1], diagonal)
+
+
+def split(rows: Part, classes: bool, seed: int) -> tuple[Array, Array]:
+    """Choose rows to fit in the rounds, and rows to judge them by; every class has a row among the former.
+
+    By the content of the rows, so that equal ones are on one side, and a weight of two is a row that is there twice.
+    Rows that are all equal are on both.
+    """
+    hashes = tuning.hashes_of_rows(rows.X, seed) / 2.0**32
+    share = min(_HELD_OUT, _MOST_HELD_OUT / len(rows))
+    held = hashes < max(share, float(hashes.min()) + 2.0**-33)
+    kept = ~held & (hashes < share + _ROWS_OF_ROUNDS / len(rows))
+    if classes:
+        absent = np.setdiff1d(rows.y, rows.y[kept])
+        kept |= np.isin(rows.y, absent)
+        held &= ~kept
+    if not kept.any() or not held.any():
+        return np.arange(len(rows)), np.arange(len(rows))
+    return np.flatnonzero(kept), np.flatnonzero(held)
