@@ -49,12 +49,9 @@ class DataScale:
         weights = abs(whitening) if whitening.ndim == 1 else np.linalg.norm(whitening, axis=1)
         return cls(center, spread, weights)
 
-    def outlying(self, shifted: Array) -> NDArray[np.intp]:
-        """Find the rows that are so far out that their phases are too large for float32."""
-        far = _FAR_OUT * np.linalg.norm(self.spread * self.weights)
-        with np.errstate(over="ignore"):
-            scaled = shifted * (self.weights / far).astype(shifted.dtype)
-            return np.flatnonzero(np.einsum("ij,ij->i", scaled, scaled) > 1.0)
+    def weights_of_far(self) -> NDArray[np.float64]:
+        """Give weights in which a row that is so far out that its phases are too large for float32 is longer than 1."""
+        return self.weights / (_FAR_OUT * np.linalg.norm(self.spread * self.weights))
 
 
 class FeaturePlan(ABC):
@@ -70,19 +67,20 @@ class FeaturePlan(ABC):
         self.scale = self.dtype.type(1.0 / np.sqrt(self.n_frequencies))
         self.offset = _fraction(frequencies.phases(data.center) / (2.0 * np.pi)).astype(self.dtype)
         self._per_radian = _folding(frequencies, data.spread, self.dtype) / (2.0 * np.pi)
-        self._frequencies, self._data = frequencies, data
+        self._frequencies, self._data, self._center = frequencies, data, data.center.astype(self.dtype)
         self._fine = _FineColumns(frequencies, data) if self.dtype == np.float32 else None
+        self._far = data.weights_of_far().astype(self.dtype)
 
     def write(self, X: Any, rows: slice, out: Array) -> None:
         """Write the features of some rows of X (dense or CSR) to the C-contiguous ``out``."""
         block = X[rows].toarray() if hasattr(X, "toarray") else X[rows]
-        shifted = np.subtract(block, self._data.center, dtype=self.dtype, casting="same_kind")
+        shifted = np.subtract(block, self._center, dtype=self.dtype, casting="same_kind")
         self._write_block(shifted, out)
         if self._fine is None:
             return
         if len(self._fine.which):
-            self._fine.write(block - self._data.center, self.scale, out)
-        outlying = self._data.outlying(shifted)
+            self._fine.write(block, self.scale, out)
+        outlying = np.flatnonzero(engine.feature_map.squared_lengths(shifted, self._far) > 1.0)
         if len(outlying):
             double = np.empty((len(outlying), out.shape[1]))
             self._in_double.write(block[outlying].astype(np.float64), slice(None), double)
@@ -150,10 +148,12 @@ class _FineColumns:
         self.which = np.sort(coarse[np.argsort(typical[coarse], kind="stable")[:n_fine]])
         folding = _folding(frequencies, data.spread, np.float64)[self.which, None]
         turns = frequencies.rows(self.which) * folding / (2.0 * np.pi)
-        self._turns = np.ascontiguousarray(turns.T)
+        self._center, self._turns = data.center, np.ascontiguousarray(turns.T)
         self._offset = _fraction(turns @ data.center)
 
-    def write(self, shifted: NDArray[np.float64], scale: float, out: Array) -> None:
+    def write(self, block: Array, scale: float, out: Array) -> None:
+        shifted = block.astype(np.float64)
+        shifted -= self._center
         phases = shifted @ self._turns + self._offset
         angles = 2.0 * np.pi * (phases - np.rint(phases))
         out[:, self.which] = scale * np.cos(angles)

@@ -27,12 +27,16 @@ def _to_squared_distances(row, norm, norms, threshold, smallest):
 
 
 @compiled()
-def finish_products(products, bits, left, right, threshold, smallest, coefficients, first_cell, out):
-    """Turn inner products (and their bits, the same memory) into function values; return how many pairs are near."""
+def finish_products(products, bits, left, right, threshold, smallest, coefficients, first_cell, out, row, column):
+    """Turn inner products (and their bits, the same memory) into function values; return how many pairs are near.
+
+    The values go to their place in ``out``, from a row and a column on.
+    """
     n_near = 0
     for i in range(products.shape[0]):
         n_near += _to_squared_distances(products[i], left[i], right, threshold, smallest)
-        look_up_row(bits[i], coefficients, first_cell, out[i])
+        values = out[row + i, column : column + products.shape[1]]
+        look_up_row(bits[i], coefficients, first_cell, values)
     return n_near
 
 
@@ -88,14 +92,14 @@ def _four_weights(weights, k):
 
 
 @compiled(fastmath={"contract"})
-def _add_squares(points, k, right, weights, sums, width):
+def _add_squares(points, k, right, weights, sums, first, width):
     x, y, z, v = points
     x0, x1, x2, x3 = four_of(x, k)
     y0, y1, y2, y3 = four_of(y, k)
     z0, z1, z2, z3 = four_of(z, k)
     v0, v1, v2, v3 = four_of(v, k)
     p, q, r, s = _four_weights(weights, k)
-    for j in range(uintp(width)):
+    for j in range(uintp(first), uintp(width)):
         j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
         a, b, c, d = right[j], right[j1], right[j2], right[j3]
         sums[j] = sums[j] + _square(x0 - a, p) + _square(x1 - b, q) + _square(x2 - c, r) + _square(x3 - d, s)
@@ -105,14 +109,14 @@ def _add_squares(points, k, right, weights, sums, width):
 
 
 @compiled(fastmath={"contract"})
-def _add_moduli(points, k, right, weights, sums, width):
+def _add_moduli(points, k, right, weights, sums, first, width):
     x, y, z, v = points
     x0, x1, x2, x3 = four_of(x, k)
     y0, y1, y2, y3 = four_of(y, k)
     z0, z1, z2, z3 = four_of(z, k)
     v0, v1, v2, v3 = four_of(v, k)
     p, q, r, s = _four_weights(weights, k)
-    for j in range(uintp(width)):
+    for j in range(uintp(first), uintp(width)):
         j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
         a, b, c, d = right[j], right[j1], right[j2], right[j3]
         sums[j] = sums[j] + _modulus(x0 - a, p) + _modulus(x1 - b, q) + _modulus(x2 - c, r) + _modulus(x3 - d, s)
@@ -122,16 +126,19 @@ def _add_moduli(points, k, right, weights, sums, width):
 
 
 @compiled()
-def _distances_of_four(left, i, right, weights, power, width, sums):
-    """Write the weighted sums of powers (1 or 2) of the differences between four points, from i on, and the others."""
+def _distances_of_four(left, i, right, weights, power, first, width, sums):
+    """Write the weighted sums of powers (1 or 2) of the differences between four points, from i on, and the others.
+
+    Of these only those from the first to the width-th.
+    """
     points = four_rows(left, i)
     sums[:] = 0.0
     for k in range(0, left.shape[1], 4):
         rows = right[k * LENGTH : (k + 4) * LENGTH]
         if power == 1:
-            _add_moduli(points, k, rows, weights, sums, width)
+            _add_moduli(points, k, rows, weights, sums, first, width)
         else:
-            _add_squares(points, k, rows, weights, sums, width)
+            _add_squares(points, k, rows, weights, sums, first, width)
 
 
 @compiled()
@@ -143,34 +150,39 @@ def _count_below(row, bound):
 
 
 @compiled()
-def fill_by_differences(left, right, weights, power, smallest, coefficients, first_cell, out):
+def fill_by_differences(
+    left, right, width, weights, power, smallest, coefficients, first_cell, out, row, column, firsts
+):
     """Write function values, and return for each row how many distances are too small for the table.
 
-    ``left`` is (n, d) with d a multiple of four, ``right`` from `in_long_rows`.
+    ``left`` is (n, d) with d a multiple of four, ``right`` from `in_long_rows`, of so many points. The values go to
+    their place in ``out``, from a row and a column on; of each four rows those before the first's column are left out.
     """
-    n, width = out.shape
+    n = left.shape[0]
     n_small = np.empty(n, np.int64)
     sums = np.empty(4 * LENGTH)
     bits = sums.view(np.int64)
     for i in range(0, n, 4):
-        _distances_of_four(left, i, right, weights, power, width, sums)
+        first = firsts[i]
+        _distances_of_four(left, i, right, weights, power, first, width, sums)
         for r in range(min(4, n - i)):
-            start = r * LENGTH
-            n_small[i + r] = _count_below(sums[start : start + width], smallest)
-            look_up_row(bits[start : start + width], coefficients, first_cell, out[i + r])
+            start, stop = r * LENGTH + first, r * LENGTH + width
+            n_small[i + r] = _count_below(sums[start:stop], smallest)
+            values = out[row + i + r, column + first : column + width]
+            look_up_row(bits[start:stop], coefficients, first_cell, values)
     return n_small
 
 
 @compiled()
-def small_distances(left, right, weights, power, width, smallest, n_small):
+def small_distances(left, right, width, weights, power, smallest, firsts, n_small):
     """Give the (n_small, 2) positions of the distances that are too small for the table, and these distances."""
     positions, values = np.empty((n_small, 2), np.int64), np.empty(n_small)
     sums = np.empty(4 * LENGTH)
     found = 0
     for i in range(0, left.shape[0], 4):
-        _distances_of_four(left, i, right, weights, power, width, sums)
+        _distances_of_four(left, i, right, weights, power, firsts[i], width, sums)
         for r in range(min(4, left.shape[0] - i)):
-            for j in range(width):
+            for j in range(firsts[i + r], width):
                 distance = sums[r * LENGTH + j]
                 if distance < smallest:
                     positions[found, 0] = i + r

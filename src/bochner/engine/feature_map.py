@@ -25,14 +25,27 @@ Array = NDArray[Any]
 COLUMNS_OF_PRODUCT = 1024
 ROWS_OF_PRODUCT = 256
 _ROW_1, _ROW_2, _ROW_3 = (uintp(k * COLUMNS_OF_PRODUCT) for k in (1, 2, 3))
-#: Up to so many columns of the data, a plain loop beats the matrix product.
-FEW_COLUMNS = 24
+#: Up to so many columns of the data, a plain loop beats the matrix product; so many rows of them are a block.
+FEW_COLUMNS, ROWS_OF_FEW_COLUMNS = 24, 1024
 #: Numbers that are transformed together: 1 MB of float32.
 NUMBERS_OF_TRANSFORM = 1 << 18
 #: Numbers of the input that are held as a dense block in the precision of the result.
 NUMBERS_OF_INPUT = 1 << 20
 #: Phases of a block that is worth a thread.
 SMALLEST_BLOCK = 1 << 15
+
+
+@compiled(fastmath={"contract", "reassoc"})
+def squared_lengths(points, weights):
+    """Give the squared lengths of (rows, d) points whose columns have weights."""
+    lengths = np.empty(points.shape[0], points.dtype)
+    for i in range(points.shape[0]):
+        point, total = points[i], points.dtype.type(0.0)
+        for j in range(point.shape[0]):
+            scaled = point[j] * weights[j]
+            total += scaled * scaled
+        lengths[i] = total
+    return lengths
 
 
 @compiled()
@@ -130,7 +143,7 @@ def hadamard_block(points: Array, signs: Array, radii: Array, offset: Array, sca
     times row j of ``H S3 H S2 H S1``. The last block may be cut short: p = len(radii).
     """
     columns = np.zeros((signs.shape[2], points.shape[0]), dtype=points.dtype)
-    transpose(points, columns, 0, 0)
+    transpose(points, 0, 0, *points.shape, columns, 0, 0)
     _hadamard_columns(columns, signs, radii, offset, scale, out)
 
 
@@ -150,7 +163,10 @@ def _hadamard_columns(columns, signs, radii, offset, scale, out):
 
 def rows_of_dense_block(n_rows: int, n_features: int, n_frequencies: int) -> int:
     """Choose how many rows a dense block has; never by the number of threads, so that results do not depend on it."""
-    most = max(16, min(ROWS_OF_PRODUCT, NUMBERS_OF_INPUT // n_features))
+    if n_features <= FEW_COLUMNS:
+        most = ROWS_OF_FEW_COLUMNS
+    else:
+        most = max(16, min(ROWS_OF_PRODUCT, NUMBERS_OF_INPUT // n_features))
     return min(most, max(n_rows // 8, SMALLEST_BLOCK // n_frequencies, 16))
 
 

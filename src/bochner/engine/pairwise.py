@@ -35,6 +35,10 @@ from .transpose import transpose
 
 Array = NDArray[Any]
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+#: Rows and columns of a tile.
+Task = tuple[slice, slice]
+#: Where a tile begins in an array.
+Corner = tuple[int, int]
 
 #: The longest sides of a tile: large for the sake of the product, small enough for the caches.
 TILE_ROWS, TILE_COLUMNS = 512, LENGTH
@@ -98,36 +102,38 @@ class ProductTiles:
         """Give the tiles of the transposed matrix."""
         return self if self.a is self.b else type(self)(self.b, self.a, self.function, self.dtype)
 
-    def fill(self, rows: slice, columns: slice, out: Array) -> None:
-        """Write one tile to ``out`` (C-contiguous)."""
+    def fill(self, rows: slice, columns: slice, out: Array, corner: Corner, upper: bool = False) -> None:
+        """Write one tile to its place in ``out`` (C-contiguous): whole, even if the upper half is enough."""
         left, right = self._left[rows], self._right[columns]
         norms = self._left_norms[rows], self._right_norms[columns]
-        near, expected = self._fill_by_product(left, right, norms, out), self_pairs(self, rows, columns)
-        if self.compute == np.float32 and len(near) - expected > _MANY * out.size:
+        near, expected = self._fill_by_product(left, right, norms, out, corner), self_pairs(self, rows, columns)
+        if self.compute == np.float32 and len(near) - expected > _MANY * len(left) * len(right):
             left, right = self.a.whitened(rows), self.b.whitened(columns)
-            near = self._fill_by_product(left, right, (squared_norms(left), squared_norms(right)), out)
+            near = self._fill_by_product(left, right, (squared_norms(left), squared_norms(right)), out, corner)
         if len(near) > expected:
-            self._redo(near, rows, columns, out)
+            self._redo(near, rows, columns, out, corner)
 
-    def _fill_by_product(self, left: Array, right: Array, norms: tuple[Array, Array], out: Array) -> Array:
-        """Fill ``out`` by a matrix product and return the (k, 2) positions of pairs that are too near for it."""
+    def _fill_by_product(
+        self, left: Array, right: Array, norms: tuple[Array, Array], out: Array, corner: Corner
+    ) -> Array:
+        """Fill a tile by a matrix product and return the (k, 2) positions of pairs that are too near for it."""
         table = self._table(left.dtype.type)
         threshold = left.dtype.type(near_threshold(left.dtype, self.dtype))
         smallest = left.dtype.type(table.smallest)
         squared = left @ right.T
         n_near = finish_products(
-            squared, bits_of(squared), *norms, threshold, smallest, table.coefficients, table.first_cell, out
+            squared, bits_of(squared), *norms, threshold, smallest, table.coefficients, table.first_cell, out, *corner
         )
         return positions_of_near(squared, n_near) if n_near else _NONE
 
-    def _redo(self, near: Array, rows: slice, columns: slice, out: Array) -> None:
+    def _redo(self, near: Array, rows: slice, columns: slice, out: Array, corner: Corner) -> None:
         if self.a is self.b:
             near = near[near[:, 0] + rows.start != near[:, 1] + columns.start]
         of_rows, left = np.unique(near[:, 0], return_inverse=True)
         of_columns, right = np.unique(near[:, 1], return_inverse=True)
         points = self.a.unrounded(rows.start + of_rows), self.b.unrounded(columns.start + of_columns)
         squared = squared_differences(*points, self.a.factors, np.column_stack([left, right]))
-        out[near[:, 0], near[:, 1]] = self._values(squared)
+        out[corner[0] + near[:, 0], corner[1] + near[:, 1]] = self._values(squared)
 
     def _values(self, squared: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate the function: by the table if many arguments are long enough for it, and where it can."""
@@ -149,7 +155,7 @@ class DifferenceTiles:
     function: Function
     dtype: Any
     power: int
-    diagonal_side: ClassVar[int] = 128
+    diagonal_side: ClassVar[int] = LENGTH
 
     def __post_init__(self) -> None:
         everything = slice(None)
@@ -172,19 +178,17 @@ class DifferenceTiles:
         """Give the tiles of the transposed matrix."""
         return self if self.a is self.b else type(self)(self.b, self.a, self.function, self.dtype, self.power)
 
-    def fill(self, rows: slice, columns: slice, out: Array) -> None:
-        """Write one tile to ``out`` (C-contiguous)."""
-        left, right, table = self._left[rows], in_long_rows(self._right[:, columns]), self._table
-        n_small = fill_by_differences(
-            left, right, self._weights, self.power, table.smallest, table.coefficients, table.first_cell, out
-        )
+    def fill(self, rows: slice, columns: slice, out: Array, corner: Corner, upper: bool = False) -> None:
+        """Write one tile to its place in ``out`` (C-contiguous); of one on the diagonal, if asked, the upper half."""
+        left, right, width = self._left[rows], in_long_rows(self._right[:, columns]), columns.stop - columns.start
+        table, how = self._table, (width, self._weights, self.power, self._table.smallest)
+        firsts = np.arange(len(left)) // 4 * 4 if upper else np.zeros(len(left), dtype=np.int64)
+        n_small = fill_by_differences(left, right, *how, table.coefficients, table.first_cell, out, *corner, firsts)
         again = np.flatnonzero(n_small > self._pairs_with_itself(rows, columns))
         if len(again):
-            n_again, width = n_small[again].sum(), columns.stop - columns.start
-            small, distances = small_distances(
-                left[again], right, self._weights, self.power, width, table.smallest, n_again
-            )
-            out[again[small[:, 0]], small[:, 1]] = at_zero_one(self._of_sums, distances)
+            small, distances = small_distances(left[again], right, *how, firsts[again], n_small[again].sum())
+            values = at_zero_one(self._of_sums, distances)
+            out[corner[0] + again[small[:, 0]], corner[1] + small[:, 1]] = values
 
     def _pairs_with_itself(self, rows: slice, columns: slice) -> NDArray[np.bool_]:
         """Tell of each row whether its point is among the columns, too."""
@@ -210,7 +214,6 @@ def manhattan_tiles(a: Points, b: Points, function: Function, dtype: Any) -> Til
 
 
 Tiles = ProductTiles | DifferenceTiles
-Task = tuple[slice, slice]
 
 
 def matrix(tiles: Tiles, rows: slice | None = None, columns: slice | None = None) -> Array:
@@ -221,13 +224,14 @@ def matrix(tiles: Tiles, rows: slice | None = None, columns: slice | None = None
 
     def fill(task: Task) -> None:
         here, there = task
-        tile = np.empty((here.stop - here.start, there.stop - there.start), dtype=tiles.dtype)
-        tiles.fill(here, there, tile)
-        if same and here == there:
-            _make_symmetric(tile)
-        elif tiles.a is tiles.b and not same:
-            _set_diagonal(tile, here.start - there.start)
-        _place(tile, out, here.start - rows.start, there.start - columns.start, same and here != there)
+        row, column = corner = here.start - rows.start, there.start - columns.start
+        tiles.fill(here, there, out, corner, upper=same and here == there)
+        if same:
+            _mirror(out, row, column, here.stop - here.start, there.stop - there.start)
+        elif tiles.a is tiles.b:
+            _set_diagonal(
+                out[row : here.stop - rows.start, column : there.stop - columns.start], here.start - there.start
+            )
 
     schedule.run(fill, _upper_tasks(rows, tiles.diagonal_side) if same else _tasks(rows, columns, at_least=4))
     return out
@@ -266,7 +270,7 @@ def product(tiles: Tiles, vectors: Array, rows: slice | None = None) -> Array:
         sums = out[here.start - rows.start : here.stop - rows.start]
         for column in columns:
             tile = np.empty((here.stop - here.start, column.stop - column.start), dtype=tiles.dtype)
-            tiles.fill(here, column, tile)
+            tiles.fill(here, column, tile, (0, 0))
             if tiles.a is tiles.b:
                 _set_diagonal(tile, here.start - column.start)
             sums += tile @ vectors[column]
@@ -299,21 +303,16 @@ def _set_diagonal(tile: Array, offset: int) -> None:
 
 
 @compiled()
-def _make_symmetric(tile):
-    """Copy the upper half of a diagonal tile to the lower, and put ones on the diagonal."""
-    for i in range(tile.shape[0]):
-        for j in range(i):
-            tile[i, j] = tile[j, i]
-        tile[i, i] = 1.0
-
-
-@compiled()
-def _place(tile, out, row, column, mirrored):
-    """Write a tile to its place in the matrix and, if it is to be mirrored, its transpose on the other side."""
-    n, m = tile.shape
-    for i in range(n):
-        source, target = tile[i], out[row + i, column : column + m]
-        for j in range(m):
-            target[j] = source[j]
-    if mirrored:
-        transpose(tile, out, column, row)
+def _mirror(matrix, row, column, n, m):
+    """Copy a tile to the other side of the diagonal; of one on the diagonal the upper half, with ones between."""
+    if row != column:
+        transpose(matrix, row, column, n, m, matrix, column, row)
+        return
+    for i0 in range(row, row + n, 8):
+        width = min(8, row + n - i0)
+        for i in range(i0, i0 + width):
+            for j in range(i0, i):
+                matrix[i, j] = matrix[j, i]
+            matrix[i, i] = 1.0
+        beyond = i0 + width
+        transpose(matrix, i0, beyond, width, row + n - beyond, matrix, beyond, i0)

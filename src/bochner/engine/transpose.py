@@ -4,18 +4,17 @@ from .compiling import compiled
 
 
 @compiled()
-def transpose(tile, out, row, column):
-    """Write the transposed tile into ``out`` at a position, eight columns at a time (a constant, to be unrolled)."""
-    n, m = tile.shape
+def transpose(source, row, column, n, m, out, to_row, to_column):
+    """Write the transpose of n rows and m columns to another place, eight columns at a time (a constant, unrolled)."""
     whole = n - n % 8
     for i0 in range(0, whole, 8):
         for j in range(m):
-            target = out[row + j, column + i0 : column + i0 + 8]
+            target = out[to_row + j, to_column + i0 : to_column + i0 + 8]
             for i in range(8):
-                target[i] = tile[i0 + i, j]
+                target[i] = source[row + i0 + i, column + j]
     for i in range(whole, n):
         for j in range(m):
-            out[row + j, column + i] = tile[i, j]
+            out[to_row + j, to_column + i] = source[row + i, column + j]
 
 
 @compiled()
