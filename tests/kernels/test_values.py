@@ -6,6 +6,7 @@ from functools import cache
 import naive
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from bochner import ExponentialPower, Gaussian, L1Laplacian, Laplacian, Matern, RationalQuadratic
 
@@ -450,6 +451,19 @@ def test_operator_of_a_set_with_itself_multiplies_like_the_matrix(kernel):
     X, V = normal(3, 600), normal(2, 600, seed=1)
     assert abs(kernel.operator(X) @ V - kernel(X) @ V).max() < 1e-11
     assert abs(kernel.operator(X).T @ V - kernel(X) @ V).max() < 1e-11
+
+
+@every_kernel
+@every_precision
+@pytest.mark.parametrize("d", [3, 40])
+def test_the_number_of_threads_changes_no_bit(kernel, dtype, d):
+    X, V = normal(d, 1100).astype(dtype), normal(2, 1100, seed=1).astype(dtype)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append((kernel(X), kernel(X[:700], X), kernel.operator(X) @ V))
+    for one, two in zip(*found, strict=True):
+        assert np.array_equal(one, two)
 
 
 def test_operator_keeps_the_better_precision():

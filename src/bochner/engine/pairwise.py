@@ -80,8 +80,8 @@ class ProductTiles:
     b: Points
     function: Function
     dtype: Any
-    # Side of the tiles on the diagonal: smaller, because they do half of their product for nothing.
-    diagonal_side: ClassVar[int] = 128
+    #: Side of the tiles on the diagonal; the product of such a tile is half the work, which NumPy knows.
+    diagonal_side: ClassVar[int] = 256
 
     def __post_init__(self) -> None:
         precise = self.dtype == np.float64 or self.a.dimension <= _CHEAP_DIMENSION
