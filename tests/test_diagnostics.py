@@ -1,7 +1,10 @@
 """Errors of the kernel matrix against dense linear algebra, and the estimate of them from random pairs."""
 
+import tracemalloc
+
 import naive
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn import config_context
@@ -58,6 +61,27 @@ def test_little_working_memory_gives_the_same_error(norm, dtype):
     expected = approximation_error(features, X, norm)
     with config_context(working_memory=1):
         assert approximation_error(features, X, norm) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("norm", ["fro", "operator"])
+def test_neither_matrix_nor_features_are_held_beyond_the_working_memory(norm):
+    X = points(1500)
+    features = RandomFeatures(Laplacian(), 8192, random_state=0).fit(X)
+    approximation_error(features, X[:100], norm)  # what is compiled and imported is not the error's
+    tracemalloc.start()
+    with config_context(working_memory=8):
+        approximation_error(features, X, norm)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 24 * 2**20 < 1500 * 8192 * 8
+
+
+def test_a_frame_keeps_its_names_in_little_memory():
+    frame = pandas.DataFrame(points(200), columns=list("abcd"))
+    features = fitted(Laplacian(), frame)
+    expected = approximation_error(features, frame)
+    with config_context(working_memory=0.01):
+        assert approximation_error(features, frame) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("norm", DENSE)

@@ -17,7 +17,8 @@ from .kernels import Kernel
 
 Array = NDArray[np.float64]
 
-_PAIRS_AT_ONCE = 1000
+# Pairs that are taken at once, and numbers of their features.
+_PAIRS_AT_ONCE, _NUMBERS_AT_ONCE = 1000, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ def estimate_error(
     check_integer("error_estimate", "n_pairs", n_pairs, 2)
     if target is not None:
         check_number("error_estimate", "target", target, Range(0.0))
-    squared_errors, squared_values, share = _sampled_pairs(transform, kernel, X, n_pairs)
+    width = transform(X[:1]).shape[1]
+    at_once = max(1, min(_PAIRS_AT_ONCE, _NUMBERS_AT_ONCE // width))
+    squared_errors, squared_values, share = _sampled_pairs(transform, kernel, X, n_pairs, at_once)
     numerator = share * squared_errors
     denominator = 1.0 - share + share * squared_values
     ratio = numerator.mean() / denominator.mean()
@@ -65,14 +68,13 @@ def estimate_error(
         influence = numerator / numerator.mean() - denominator / denominator.mean()
         half = float(ndtri(0.5 + confidence / 2.0) * influence.std() / np.sqrt(n_pairs) / 2.0)
     low, high = error * float(np.exp(-half)), error * float(np.exp(half))
-    width = transform(X[:1]).shape[1]
     needed = None if target is None else _width_for(target, error, width)
     needed_high = None if target is None else _width_for(target, high, width)
     return ErrorEstimate(error, low, high, confidence, n_pairs, target, needed, needed_high)
 
 
 def _sampled_pairs(
-    transform: Callable[[Any], NDArray[Any]], kernel: Kernel, X: Any, n_pairs: int
+    transform: Callable[[Any], NDArray[Any]], kernel: Kernel, X: Any, n_pairs: int, at_once: int
 ) -> tuple[Array, Array, float]:
     """Give squared errors and squared kernel values of random pairs, and the share of pairs off the diagonal."""
     n = X.shape[0]
@@ -82,7 +84,7 @@ def _sampled_pairs(
     first = rng.integers(n, size=n_pairs)
     second = (first + rng.integers(1, n, size=n_pairs)) % n
     exact, errors = np.empty(n_pairs), np.empty(n_pairs)
-    for rows in engine.schedule.slices(n_pairs, _PAIRS_AT_ONCE):
+    for rows in engine.schedule.slices(n_pairs, at_once):
         x, z = X[first[rows]], X[second[rows]]
         approximate = np.einsum("ij,ij->i", transform(x), transform(z), dtype=np.float64)
         dense = (x.toarray(), z.toarray()) if sparse.issparse(X) else (x, z)

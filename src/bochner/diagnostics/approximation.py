@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn import get_config
-from sklearn.utils import gen_batches
+from sklearn.utils import _safe_indexing, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import as_points, check_choice
@@ -37,9 +38,9 @@ def approximation_error(features: Any, X: Any, norm: str = "fro") -> float:
     Notes
     -----
     The Frobenius norm is summed over row blocks, so nothing of size n x n is held. The operator norm is the largest
-    eigenvalue in modulus, by Lanczos; the difference is held if it fits into scikit-learn's ``working_memory`` and
-    made anew in each product otherwise. The nuclear norm needs all eigenvalues, so it holds the difference; that of K
-    itself is its trace, n.
+    eigenvalue in modulus, by Lanczos; the difference, and the features, are held if they fit into scikit-learn's
+    ``working_memory`` and made anew otherwise. The nuclear norm needs all eigenvalues, so it holds the difference; that
+    of K itself is its trace, n.
 
     Examples
     --------
@@ -54,35 +55,68 @@ def approximation_error(features: Any, X: Any, norm: str = "fro") -> float:
     check_is_fitted(features)
     check_choice("approximation_error", "norm", norm, NORMS)
     points = as_points(X, "approximation_error", n_features=features.n_features_in_)
-    Phi = np.asarray(features.transform(X))
-    return {"fro": _frobenius, "operator": _operator, "nuclear": _nuclear}[norm](features.kernel_, points, Phi)
+    of_norm = {"fro": _frobenius, "operator": _operator, "nuclear": _nuclear}[norm]
+    return of_norm(features.kernel_, points, _Features(features, X))
 
 
-def _frobenius(kernel: Any, X: Array, Phi: Array) -> float:
+class _Features:
+    """The features of all rows: held if they fit into the working memory, or else made anew, block by block."""
+
+    def __init__(self, features: Any, X: Any) -> None:
+        self._features, self._X, self._n = features, X, len(X)
+        one = features.transform(_safe_indexing(X, slice(0, 1)))
+        self.dtype, n_bytes = one.dtype, _working_memory()
+        self._block_rows = int(max(1, n_bytes / 8 / one.nbytes))
+        self._held = features.transform(X) if self._n * one.nbytes <= n_bytes else None
+
+    def __iter__(self) -> Iterator[tuple[slice, Array]]:
+        if self._held is not None:
+            return iter([(slice(0, self._n), self._held)])
+        return self._features.iter_blocks(self._X, self._block_rows)
+
+    def __matmul__(self, v: Array) -> Array:
+        """Multiply ``Phi Phi^T`` by a vector."""
+        v = v.astype(self.dtype)
+        sums = sum(block.T @ v[rows] for rows, block in self)
+        return np.concatenate([block @ sums for _, block in self])
+
+    def subtract(self, K: Array, rows: slice) -> None:
+        """Subtract from some rows of K, in place, those of ``Phi Phi^T``."""
+        here = self._features.transform(_safe_indexing(self._X, rows)) if self._held is None else self._held[rows]
+        for columns, block in self:
+            K[:, columns] -= here @ block.T
+
+
+def _frobenius(kernel: Any, X: Array, Phi: _Features) -> float:
     numerator = denominator = 0.0
     for rows in gen_batches(len(X), _rows_in_memory(len(X))):
         K = kernel(X[rows], X)
         denominator += float(np.vdot(K, K))
-        K -= Phi[rows] @ Phi.T
+        Phi.subtract(K, rows)
         numerator += float(np.vdot(K, K))
     return float(np.sqrt(numerator / denominator))
 
 
-def _operator(kernel: Any, X: Array, Phi: Array) -> float:
-    if len(X) ** 2 * 8 <= get_config()["working_memory"] * 2**20:
+def _operator(kernel: Any, X: Array, Phi: _Features) -> float:
+    if len(X) ** 2 * 8 <= _working_memory():
         K = kernel(X)
-        return _spectral_norm(K - Phi @ Phi.T) / _spectral_norm(K)
+        whole = _spectral_norm(K)
+        return _spectral_norm(_difference(K, Phi)) / whole
     exact = kernel.operator(X)
-    difference = LinearOperator(
-        exact.shape, matvec=lambda v: exact @ v - Phi @ (Phi.T @ v.astype(Phi.dtype)), dtype=exact.dtype
-    )
+    difference = LinearOperator(exact.shape, matvec=lambda v: exact @ v - Phi @ v, dtype=exact.dtype)
     return _spectral_norm(difference) / _spectral_norm(exact)
 
 
-def _nuclear(kernel: Any, X: Array, Phi: Array) -> float:
-    difference = kernel(X).astype(np.float64, copy=False)
-    difference -= Phi @ Phi.T
+def _nuclear(kernel: Any, X: Array, Phi: _Features) -> float:
+    difference = _difference(kernel(X).astype(np.float64, copy=False), Phi)
     return float(abs(eigvalsh(difference, overwrite_a=True)).sum() / len(X))
+
+
+def _difference(K: Array, Phi: _Features) -> Array:
+    """Subtract ``Phi Phi^T`` from the whole matrix, in place."""
+    for rows in gen_batches(len(K), _rows_in_memory(len(K))):
+        Phi.subtract(K[rows], rows)
+    return K
 
 
 def _spectral_norm(matrix: Any) -> float:
@@ -100,5 +134,10 @@ def _spectral_norm(matrix: Any) -> float:
 
 
 def _rows_in_memory(n: int) -> int:
-    """Let two blocks of n columns fit into an eighth of scikit-learn's working memory."""
-    return int(max(1, min(1024, get_config()["working_memory"] * 2**20 / 8 / (16 * n))))
+    """Let two blocks of n columns fit into an eighth of the working memory."""
+    return int(max(1, min(1024, _working_memory() / 8 / (16 * n))))
+
+
+def _working_memory() -> float:
+    """Give scikit-learn's ``working_memory`` in bytes."""
+    return float(get_config()["working_memory"]) * 2**20
