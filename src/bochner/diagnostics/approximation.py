@@ -64,10 +64,14 @@ class _Features:
 
     def __init__(self, features: Any, X: Any) -> None:
         self._features, self._X, self._n = features, X, len(X)
-        one = features.transform(_safe_indexing(X, slice(0, 1)))
+        one = self._made(slice(0, 1))
         self.dtype, n_bytes = one.dtype, _working_memory()
         self._block_rows = int(max(1, n_bytes / 8 / one.nbytes))
-        self._held = features.transform(X) if self._n * one.nbytes <= n_bytes else None
+        self._held = self._made(slice(0, self._n)) if self._n * one.nbytes <= n_bytes else None
+
+    def _made(self, rows: slice) -> Array:
+        """Compute the features of some rows; as an array, though the user may have asked for frames."""
+        return np.asarray(self._features.transform(_safe_indexing(self._X, rows)))
 
     def __iter__(self) -> Iterator[tuple[slice, Array]]:
         if self._held is not None:
@@ -82,7 +86,7 @@ class _Features:
 
     def subtract(self, K: Array, rows: slice) -> None:
         """Subtract from some rows of K, in place, those of ``Phi Phi^T``."""
-        here = self._features.transform(_safe_indexing(self._X, rows)) if self._held is None else self._held[rows]
+        here = self._made(rows) if self._held is None else self._held[rows]
         for columns, block in self:
             K[:, columns] -= here @ block.T
 

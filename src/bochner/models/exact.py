@@ -155,7 +155,8 @@ class ExactModel(KernelMachine):
             found = self._by_eigenpro(kernel, rows, loss, penalties[0], criterion, rng, progress)
         else:
             progress("Cholesky", 0.0)
-            found = _by_cholesky(kernel, rows, penalties, criterion)
+            with tuning.threads_for((len(rows.X), len(rows.X))):
+                found = _by_cholesky(kernel, rows, penalties, criterion)
         return replace(found, intercept=found.intercept + mean)
 
     # --- log loss -----------------------------------------------------------------------------------------------
@@ -166,7 +167,8 @@ class ExactModel(KernelMachine):
         """Fit to (n,) codes of classes."""
         alpha = trial.penalty(kernel) if self._given_alpha is None else self._given_alpha
         if self._chosen_solver(len(rows.X)) == "cholesky":
-            return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
+            with tuning.threads_for((len(rows.X), len(rows.X))):
+                return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
         loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
         return self._by_eigenpro(kernel, rows, loss, alpha, plain_log_losses(rows.targets), rng, progress)
 

@@ -118,8 +118,9 @@ class RidgeTrial(Trial):
         """Give the best penalty of a kernel, by the criterion if there is one."""
         if self._criterion is None:
             return super().penalty(kernel)
-        judging = Judging(self.hashes, self._criterion)
-        return tuning.ridge_score(self._features(kernel), self._targets, self._weights, judging)[0]
+        matrix, judging = self._features(kernel), Judging(self.hashes, self._criterion)
+        with tuning.threads_for(matrix.shape):
+            return tuning.ridge_score(matrix, self._targets, self._weights, judging)[0]
 
     def _try(self, matrix: Array) -> tuple[float, float]:
         return tuning.ridge_score(matrix, self._targets, self._weights, Judging(self.hashes))
@@ -147,9 +148,11 @@ class LogLossTrial(Trial):
 
     def penalty(self, kernel: Kernel) -> float:
         """Give the best penalty of a kernel, more finely than it is compared by."""
-        path = self._path(self._features(kernel))
-        path.refine(path.walk(self._exponent + 1.0))
-        return path.best()[0]
+        matrix = self._features(kernel)
+        with tuning.threads_for(matrix.shape):
+            path = self._path(matrix)
+            path.refine(path.walk(self._exponent + 1.0))
+            return path.best()[0]
 
     def _try(self, matrix: Array) -> tuple[float, float]:
         path = self._path(matrix)

@@ -35,12 +35,14 @@ _SMALLEST, _LARGEST = -4.0, 8.0
 _HELD_OUT = 0.25
 # Numbers of features up to which exact solutions cost nothing.
 _SMALL = 1 << 14
+# Entries of a matrix up to which a second thread of BLAS costs more than it brings.
+_FOR_ONE_THREAD = 1 << 21
 FOLDS = 5
 
 
 def threads_for(shape: tuple[int, int]) -> Any:
     """Hold BLAS to one thread for matrices so small that its threads would wait for each other most of the time."""
-    return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= 1 << 18 else nullcontext()
+    return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= _FOR_ONE_THREAD else nullcontext()
 
 
 def trial_shape(n_rows: int, n_components: int, most_rows: int) -> tuple[int, int]:
