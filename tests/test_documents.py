@@ -39,6 +39,12 @@ def run_block(source, names, path, first_line):
     assert results.failed == 0, "".join(report)
 
 
+def test_the_transforms_of_the_readme_are_those_of_the_results():
+    results = (ROOT / "benchmarks/results/features.md").read_text(encoding="utf-8")
+    table = results.split("## Seconds of a transform, float32\n\n")[1].split("\n\n")[0]
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_fits_of_the_readme_are_those_of_the_results():
     tables = json.loads((ROOT / "benchmarks/results/models.json").read_text())["tables"]
     fits = {
