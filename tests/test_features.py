@@ -191,6 +191,28 @@ def test_data_without_a_variance_are_as_good_in_float32():
     assert single == pytest.approx(double, rel=0.1)
 
 
+@pytest.mark.parametrize("directions", DIRECTIONS)
+def test_phases_of_many_turns_are_taken_in_float64(directions):
+    """A few of the phases here have thousands of turns, of which a float32 product keeps three digits."""
+    X = (5.0 + points(300, 3)).astype(np.float32)
+    features = fitted(Laplacian(0.05), 8192, X, directions=directions)
+    errors = abs(features.transform(X) - features.transform(X.astype(np.float64))) * np.sqrt(4096)
+    turns = np.tile(np.linalg.norm(features.frequencies_, axis=1) / (2.0 * np.pi), 2)
+    many = (turns > 2e3) & (turns < 5e4)  # still more are folded, in each precision by another power of two
+    assert many.sum() > 10
+    assert errors[:, many].max() < 1e-6
+    assert errors[:, turns < 1e3].max() < 1e-2
+
+
+@pytest.mark.parametrize("directions", DIRECTIONS)
+def test_rows_far_out_are_taken_in_float64(directions):
+    X = points(300, 3).astype(np.float32)
+    features = fitted(Matern(1.5), 512, X, directions=directions)
+    X[[7, 20]] *= 1e5
+    single, double = features.transform(X), features.transform(X.astype(np.float64))
+    assert abs(single - double).max() < 1e-5
+
+
 def test_near_points_have_near_features_in_float32():
     """The few frequencies that float32 cannot hold are taken in float64, so small distances are resolved."""
     X = points(200, 8).astype(np.float32)
@@ -515,6 +537,16 @@ def test_the_gradient_is_that_of_finite_differences(smoothing, directions):
     ahead, behind = (naive.features((X[:, None] + s * steps).reshape(-1, 3), W) @ damped for s in (1, -1))
     expected = ((ahead - behind) / (2 * h)).reshape(6, 3)
     assert features.gradient(X, coef, smoothing) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+def test_smoothing_is_in_the_metric_of_the_kernel():
+    """The squared length of a frequency w in the kernel's own distance is ``l^2 w^T M^-1 w``."""
+    X, coef, M = points(6, 3), points(128, 1)[:, 0], np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.5]])
+    features = fitted(Matern(2.5, 1.7, M), X=X)
+    W = features.frequencies_
+    squared = 1.7**2 * np.einsum("ij,ij->i", W @ np.linalg.inv(M), W)
+    damped = np.tile(np.exp(-0.5 * 0.7**2 * squared), 2) * coef
+    assert features.gradient(X, coef, 0.7) == pytest.approx(features.gradient(X, damped), rel=1e-9, abs=1e-12)
 
 
 def test_the_gradient_of_the_smoothed_function_is_that_of_its_average():
