@@ -10,7 +10,7 @@ PLANS = [plan.read(name, quick) for name in plan.names() for quick in (False, Tr
 
 
 def test_the_papers_tables_and_figures_have_plans():
-    assert plan.names() == ["errors", "exponents", "rows", "speed", "table-3", "table-5"]
+    assert plan.names() == ["errors", "exponents", "rows", "speed", "splits", "table-3", "table-5"]
 
 
 @pytest.mark.parametrize("experiment", PLANS, ids=lambda e: f"{e.name}-{len(e.settings)}")

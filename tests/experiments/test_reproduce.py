@@ -8,9 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from bochner import experiments
+from bochner import datasets, experiments
 from bochner.cli import main
-from bochner.experiments import plan, records, svg, tables
+from bochner.experiments import measures, plan, records, svg, tables
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -49,6 +49,18 @@ def test_the_machines_work(results):
             assert record["figures"]["ece"] < 0.1, record
     for record in records.read(results, "speed"):
         assert record["figures"]["exact error"] < 1e-5
+
+
+def test_a_split_is_drawn_by_the_seed():
+    data = datasets.load("digits")
+    assert measures.split_anew({"seed": 0}, data) is data
+    for part, n_rows in (("all", 1797), ("training", len(data.X_train))):
+        first, again, other = (measures.split_anew({"seed": seed, "split": part}, data) for seed in (0, 0, 1))
+        assert np.array_equal(first.X_test, again.X_test)
+        assert not np.array_equal(first.X_test, other.X_test)
+        assert len(first.X_test) == n_rows // 5
+        assert len(first.X_train) + len(first.X_test) == n_rows
+        assert len(first.y_train) == len(first.X_train)
 
 
 def test_a_second_run_measures_nothing(results, capsys):

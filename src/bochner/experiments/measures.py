@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,20 @@ def some_rows(values: Values, data: Dataset) -> tuple[Array, Array]:
     return data.X_train[rows], data.y_train[rows]
 
 
+def split_anew(values: Values, data: Dataset) -> Dataset:
+    """Draw a fifth for testing, by the seed, of all rows or of the training part, if a setting says so."""
+    if "split" not in values:
+        return data
+    parts = {
+        "all": [(data.X_train, data.y_train), (data.X_test, data.y_test)],
+        "training": [(data.X_train, data.y_train)],
+    }
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts[values["split"]], strict=True))
+    order = np.random.default_rng(values["seed"]).permutation(len(X))
+    test, train = np.split(order, [len(X) // 5])
+    return replace(data, X_train=X[train], y_train=y[train], X_test=X[test], y_test=y[test])
+
+
 def approximation(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the relative error of the kernel matrix of some rows."""
     X = some_rows(values, data)[0].astype(values.get("dtype", "float32"))
@@ -117,6 +132,7 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
 
 def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit by squared errors, with length scale and penalty chosen by itself, and score on the test part."""
+    data = split_anew(values, data)
     X, y = some_rows(values, data)
     model = _machine(values, data.task, "squared_error", verbose)
     fitted, seconds = _timed(lambda: model.fit(X, y), 1)
