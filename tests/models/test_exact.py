@@ -125,6 +125,21 @@ def test_eigenpro_stops_early_on_noise():
     assert "held-out error" in model.solution_.message
 
 
+def test_steps_on_a_smooth_kernel_do_not_go_astray():
+    """Of clusters, eigenvectors of a sample leave its own rows much less than others."""
+    rng = np.random.default_rng(0)
+    centers, which = rng.uniform(20.0, 235.0, size=(12, 3)), rng.integers(12, size=6000)
+    widths = rng.choice([1.0, 4.0, 25.0], size=(6000, 1))
+    X = np.clip(np.rint(centers[which] + widths * rng.normal(size=(6000, 3))), 0.0, 255.0) + 1.0
+    X = (X / np.linalg.norm(X, axis=1)[:, None]).astype(np.float32)
+    y = np.where(which % 3 == 0, 1.0, -1.0)
+    given = {"kernel": Matern(1.5, 0.12), "alpha": 0.1, "random_state": 0}
+    exact = KernelRegressor(**given, solver="cholesky").fit(X[:5000], y[:5000])
+    model = KernelRegressor(**given, solver="eigenpro").fit(X[:5000], y[:5000])
+    assert model.solution_.residual < 0.5
+    assert abs(model.predict(X[5000:]) - exact.predict(X[5000:])).mean() < 0.1
+
+
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
 def test_the_matrix_is_never_held_by_iterations(monkeypatch):
     """Blocks that eigenpro asks for are rows of a batch by the sample: far less than n by n."""

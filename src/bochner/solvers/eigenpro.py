@@ -35,10 +35,16 @@ Rows = NDArray[np.intp]
 
 #: Rows of the sample, and how many of its eigenvectors are damped, at most.
 _SAMPLE, _EIGENVECTORS = 4096, 512
+#: Other rows, by which is judged what these leave.
+_CHECKED = 2048
 #: Eigenvectors are good if they are few beside the rows of the sample.
 _ROWS_PER_EIGENVECTOR = 8
+#: Steps, of those that the two bounds allow; from twice these on they would go astray.
+_STEP = 1.5
 #: Rows of a batch, at most: enough for products of matrices.
 _BATCH = 2048
+#: Norm of the gradient, beside the first, that says that steps are too long.
+_ASTRAY = 10.0
 #: Part of the held-out error by which an epoch must lower it to count.
 _NOTICEABLE = 1e-3
 #: Powers of the matrix that a random start is multiplied by for its leading eigenvectors.
@@ -88,7 +94,7 @@ class _Damping:
         return self.vectors @ (self.factors[:, None] * inner)
 
     def step(self, batch: int, alpha: float, curvature: float) -> float:
-        return 1.0 / (curvature * (self.largest_diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
+        return _STEP / (curvature * (self.largest_diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
 
     @property
     def best_batch(self) -> int:
@@ -136,6 +142,8 @@ def eigenpro(
             coefficients[damping.rows] += step * damping.correction(matrix.block(damping.rows, rows), residuals)
             progress(f"Epoch {epoch + 1}{said}", (number + 1) / len(batches))
         epoch, residual = epoch + 1, np.sqrt(squares) / first
+        if not residual < _ASTRAY:
+            break
         said = f", {residual:.2g}"
         converged = residual <= tolerance
         if held_out_error is not None:
@@ -181,12 +189,38 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     rest = values[-1]
     values, vectors = values[:-1], vectors[:, :-1]
     shares = 1.0 - rest / values
+    damping = _Damping(rows, roots[:, None] * vectors, shares / values, float(rest / size), float(rest / size))
     left = np.diag(products) - np.square(vectors) @ (shares * values)
-    largest_diagonal = float(max(left.max(), rest / size)) * float(weights.max() / weights[rows].max())
-    return _Damping(rows, roots[:, None] * vectors, shares / values, float(rest / size), largest_diagonal)
+    diagonal, eigenvalue = _left_elsewhere(matrix, weights, damping, rng)
+    return replace(
+        damping,
+        largest_eigenvalue=max(damping.largest_eigenvalue, eigenvalue),
+        largest_diagonal=max(float(left.max()), diagonal) * float(weights.max() / weights[rows].max()),
+    )
 
 
-def _leading(matrix: Floats, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _left_elsewhere(
+    matrix: KernelMatrix, weights: Floats, damping: _Damping, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Give the largest entry, and the largest eigenvalue per row, of what the damping leaves of other rows.
+
+    Of the sample's own rows its eigenvectors leave less than of others: of smooth kernels much less, and steps by that
+    would be too long.
+    """
+    n = matrix.n_rows
+    rows = slice(max(0, n - _CHECKED), n)
+    roots = np.sqrt(weights[rows]).astype(np.float32)
+    seen = matrix.block(rows, damping.rows).astype(np.float32) @ damping.vectors.astype(np.float32) * roots[:, None]
+    left = matrix.block(rows, rows).astype(np.float32) * roots[:, None] * roots
+    left -= seen * damping.factors.astype(np.float32) @ seen.T
+    diagonal = float(np.diag(left).max())
+    # Of so few rows the diagonal would count among the eigenvalues for much more than it does among all rows.
+    np.fill_diagonal(left, 0.0)
+    values, _ = _leading(left, 1, rng)
+    return diagonal, float(values[0]) / max(1, len(left) - 1)
+
+
+def _leading(matrix: Array, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Give the leading eigenvalues, falling, and eigenvectors, by powers of the matrix on a random start.
 
     Halko, Martinsson and Tropp, "Finding structure with randomness", 2011, algorithm 4.4.
