@@ -75,15 +75,13 @@ def in_long_rows(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows.ravel()
 
 
-# A weight that is None is not there: the compiler leaves its branch out, and a square is an operation less.
+# What is None is not there: the compiler leaves its branch out. So a square without a weight is an operation less, and
+# one loop serves both powers. (A function as argument would do so, too, but could not be kept on disk.)
 @compiled(fastmath={"contract"})
-def _square(difference, weight):
-    return difference**2 if weight is None else weight * difference**2
-
-
-@compiled(fastmath={"contract"})
-def _modulus(difference, weight):
-    return abs(difference) if weight is None else weight * abs(difference)
+def _term(difference, weight, modulus):
+    """Give a weighted square, or, if the last argument is not None, a weighted modulus."""
+    power = difference**2 if modulus is None else abs(difference)
+    return power if weight is None else weight * power
 
 
 @compiled()
@@ -92,37 +90,25 @@ def _four_weights(weights, k):
 
 
 @compiled(fastmath={"contract"})
-def _add_squares(points, k, right, weights, sums, first, width):
-    x, y, z, v = points
-    x0, x1, x2, x3 = four_of(x, k)
-    y0, y1, y2, y3 = four_of(y, k)
-    z0, z1, z2, z3 = four_of(z, k)
-    v0, v1, v2, v3 = four_of(v, k)
-    p, q, r, s = _four_weights(weights, k)
-    for j in range(uintp(first), uintp(width)):
-        j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-        a, b, c, d = right[j], right[j1], right[j2], right[j3]
-        sums[j] = sums[j] + _square(x0 - a, p) + _square(x1 - b, q) + _square(x2 - c, r) + _square(x3 - d, s)
-        sums[j1] = sums[j1] + _square(y0 - a, p) + _square(y1 - b, q) + _square(y2 - c, r) + _square(y3 - d, s)
-        sums[j2] = sums[j2] + _square(z0 - a, p) + _square(z1 - b, q) + _square(z2 - c, r) + _square(z3 - d, s)
-        sums[j3] = sums[j3] + _square(v0 - a, p) + _square(v1 - b, q) + _square(v2 - c, r) + _square(v3 - d, s)
+def _plus_terms(total, x, y, weights, modulus):
+    """Add the terms of four coordinates."""
+    p, q, r, s = weights
+    total = total + _term(x[0] - y[0], p, modulus) + _term(x[1] - y[1], q, modulus)
+    return total + _term(x[2] - y[2], r, modulus) + _term(x[3] - y[3], s, modulus)
 
 
 @compiled(fastmath={"contract"})
-def _add_moduli(points, k, right, weights, sums, first, width):
-    x, y, z, v = points
-    x0, x1, x2, x3 = four_of(x, k)
-    y0, y1, y2, y3 = four_of(y, k)
-    z0, z1, z2, z3 = four_of(z, k)
-    v0, v1, v2, v3 = four_of(v, k)
-    p, q, r, s = _four_weights(weights, k)
+def _add_terms(points, k, right, weights, modulus, sums, first, width):
+    """Add to the sums of four points the terms of four coordinates."""
+    x, y, z, v = four_of(points[0], k), four_of(points[1], k), four_of(points[2], k), four_of(points[3], k)
+    four = _four_weights(weights, k)
     for j in range(uintp(first), uintp(width)):
         j1, j2, j3 = j + _ROW_1, j + _ROW_2, j + _ROW_3
-        a, b, c, d = right[j], right[j1], right[j2], right[j3]
-        sums[j] = sums[j] + _modulus(x0 - a, p) + _modulus(x1 - b, q) + _modulus(x2 - c, r) + _modulus(x3 - d, s)
-        sums[j1] = sums[j1] + _modulus(y0 - a, p) + _modulus(y1 - b, q) + _modulus(y2 - c, r) + _modulus(y3 - d, s)
-        sums[j2] = sums[j2] + _modulus(z0 - a, p) + _modulus(z1 - b, q) + _modulus(z2 - c, r) + _modulus(z3 - d, s)
-        sums[j3] = sums[j3] + _modulus(v0 - a, p) + _modulus(v1 - b, q) + _modulus(v2 - c, r) + _modulus(v3 - d, s)
+        other = right[j], right[j1], right[j2], right[j3]
+        sums[j] = _plus_terms(sums[j], x, other, four, modulus)
+        sums[j1] = _plus_terms(sums[j1], y, other, four, modulus)
+        sums[j2] = _plus_terms(sums[j2], z, other, four, modulus)
+        sums[j3] = _plus_terms(sums[j3], v, other, four, modulus)
 
 
 @compiled()
@@ -136,9 +122,9 @@ def _distances_of_four(left, i, right, weights, power, first, width, sums):
     for k in range(0, left.shape[1], 4):
         rows = right[k * LENGTH : (k + 4) * LENGTH]
         if power == 1:
-            _add_moduli(points, k, rows, weights, sums, first, width)
+            _add_terms(points, k, rows, weights, True, sums, first, width)
         else:
-            _add_squares(points, k, rows, weights, sums, first, width)
+            _add_terms(points, k, rows, weights, None, sums, first, width)
 
 
 @compiled()

@@ -189,20 +189,18 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     rest = values[-1]
     values, vectors = values[:-1], vectors[:, :-1]
     shares = 1.0 - rest / values
-    damping = _Damping(rows, roots[:, None] * vectors, shares / values, float(rest / size), float(rest / size))
     left = np.diag(products) - np.square(vectors) @ (shares * values)
-    diagonal, eigenvalue = _left_elsewhere(matrix, weights, damping, rng)
-    return replace(
-        damping,
-        largest_eigenvalue=max(damping.largest_eigenvalue, eigenvalue),
-        largest_diagonal=max(float(left.max()), diagonal) * float(weights.max() / weights[rows].max()),
-    )
+    scaled, factors = roots[:, None] * vectors, shares / values
+    diagonal, eigenvalue = _left_elsewhere(matrix, weights, rows, scaled, factors, rng)
+    largest_diagonal = max(float(left.max()), diagonal, float(rest / size))
+    largest_diagonal *= float(weights.max() / weights[rows].max())
+    return _Damping(rows, scaled, factors, max(float(rest / size), eigenvalue), largest_diagonal)
 
 
 def _left_elsewhere(
-    matrix: KernelMatrix, weights: Floats, damping: _Damping, rng: np.random.Generator
+    matrix: KernelMatrix, weights: Floats, sample: slice, vectors: Floats, factors: Floats, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Give the largest entry, and the largest eigenvalue per row, of what the damping leaves of other rows.
+    """Give the largest entry, and the largest eigenvalue per row, of what a sample's damping leaves of other rows.
 
     Of the sample's own rows its eigenvectors leave less than of others: of smooth kernels much less, and steps by that
     would be too long.
@@ -210,9 +208,9 @@ def _left_elsewhere(
     n = matrix.n_rows
     rows = slice(max(0, n - _CHECKED), n)
     roots = np.sqrt(weights[rows]).astype(np.float32)
-    seen = matrix.block(rows, damping.rows).astype(np.float32) @ damping.vectors.astype(np.float32) * roots[:, None]
+    seen = matrix.block(rows, sample).astype(np.float32) @ vectors.astype(np.float32) * roots[:, None]
     left = matrix.block(rows, rows).astype(np.float32) * roots[:, None] * roots
-    left -= seen * damping.factors.astype(np.float32) @ seen.T
+    left -= seen * factors.astype(np.float32) @ seen.T
     diagonal = float(np.diag(left).max())
     # Of so few rows the diagonal would count among the eigenvalues for much more than it does among all rows.
     np.fill_diagonal(left, 0.0)
