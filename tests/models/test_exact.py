@@ -89,19 +89,20 @@ def test_no_penalty_interpolates_even_repeated_rows():
     assert model.predict(X) == pytest.approx(y, abs=1e-8)
 
 
-# --- EigenPro --------------------------------------------------------------------------------------------------------
+# --- iterations ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("solver", ["conjugate_gradient", "eigenpro"])
 @pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float32)])
-def test_eigenpro_agrees_with_cholesky(weighted, dtype):
+def test_iterations_agree_with_cholesky(solver, weighted, dtype):
     X, y = rows(5000, 5, dtype=dtype)
     new = rows(500, 5, seed=1, dtype=dtype)[0]
     weights = np.random.default_rng(2).uniform(0.5, 2.0, size=5000) if weighted else None
     given = {"alpha": 0.5, "tol": 1e-4, "max_iter": 300, "early_stopping": False, "random_state": 0}
-    iterated = KernelRegressor(Laplacian(3.0), solver="eigenpro", **given).fit(X, y, weights)
+    iterated = KernelRegressor(Laplacian(3.0), solver=solver, **given).fit(X, y, weights)
     exact = KernelRegressor(Laplacian(3.0), solver="cholesky", **given).fit(X, y, weights).predict(new)
     error = np.linalg.norm(iterated.predict(new) - exact) / np.linalg.norm(exact - y.mean())
-    assert iterated.solver_ == "eigenpro"
+    assert iterated.solver_ == solver
     assert iterated.solution_.converged
     assert error < 1e-3
 
@@ -115,6 +116,46 @@ def test_eigenpro_fits_every_kernel(kernel):
     model = KernelRegressor(kernel, alpha=0.1, solver="eigenpro", random_state=0, max_iter=60).fit(X, y)
     assert model.score(new, truth) > exact - 0.02
     assert len(model.points_) == 570  # the others told when to stop
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_conjugate_gradients_fit_every_kernel_on_all_rows(kernel):
+    X, y = rows(600)
+    exact = KernelRegressor(kernel, alpha=0.1, solver="cholesky").fit(X, y)
+    model = KernelRegressor(kernel, alpha=0.1, solver="conjugate_gradient", random_state=0, tol=1e-5).fit(X, y)
+    assert model.solution_.converged
+    assert np.array_equal(model.points_, X)
+    assert model.predict(X) == pytest.approx(exact.predict(X), abs=1e-3)
+
+
+def test_conjugate_gradients_know_repeated_rows_and_rows_without_weight():
+    X, y = rows(800)
+    weights = np.random.default_rng(1).integers(0, 3, size=800).astype(float)
+    model = KernelRegressor(Laplacian(3.0), alpha=0.3, solver="conjugate_gradient", tol=1e-6, random_state=0)
+    weighted = clone(model).fit(X, y, weights)
+    repeats = weights.astype(int)
+    repeated = clone(model).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    assert weighted.predict(X) == pytest.approx(repeated.predict(X), abs=1e-4)
+    assert np.array_equal(weighted.points_, X[weights > 0.0])
+
+
+def test_conjugate_gradients_choose_a_penalty_by_held_out_rows():
+    """On pure noise the largest of the penalties; on a target without noise a small one."""
+    X, y = rows(1500, dtype=np.float64)
+    noise = np.random.default_rng(0).normal(size=1500)
+    given = {"kernel": Laplacian(1.0), "random_state": 0}
+    for target in (y, noise):
+        by_rows = KernelRegressor(**given, solver="conjugate_gradient").fit(X, target)
+        exact = KernelRegressor(**given, solver="cholesky").fit(X, target)
+        assert 0.09 < by_rows.alpha_ / exact.alpha_ < 11.0
+        assert len(by_rows.points_) == 1500
+
+
+def test_conjugate_gradients_are_for_squared_errors():
+    X, y = rows(40)
+    model = KernelClassifier(loss="log_loss", solver="conjugate_gradient")
+    with pytest.raises(ValueError, match="solver"):
+        model.fit(X, y > 0.0)
 
 
 def test_eigenpro_stops_early_on_noise():
@@ -141,8 +182,9 @@ def test_steps_on_a_smooth_kernel_do_not_go_astray():
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
-def test_the_matrix_is_never_held_by_iterations(monkeypatch):
-    """Blocks that eigenpro asks for are rows of a batch by the sample: far less than n by n."""
+@pytest.mark.parametrize("solver", ["conjugate_gradient", "eigenpro"])
+def test_the_matrix_is_never_held_by_iterations(solver, monkeypatch):
+    """Blocks that they ask for are rows of a batch by the sample: far less than n by n."""
     X, y = rows(9000)
     asked, whole = [], pairwise.matrix
 
@@ -152,8 +194,8 @@ def test_the_matrix_is_never_held_by_iterations(monkeypatch):
         return result
 
     monkeypatch.setattr(pairwise, "matrix", watched)
-    KernelRegressor(Laplacian(3.0), alpha=0.1, solver="eigenpro", random_state=0, max_iter=2, tol=1e-1).fit(X, y)
-    assert len(asked) > 4
+    KernelRegressor(Laplacian(3.0), alpha=0.1, solver=solver, random_state=0, max_iter=2, tol=1e-1).fit(X, y)
+    assert len(asked) > 3
     assert max(asked) <= 4096**2 < 8550**2
 
 
@@ -174,7 +216,9 @@ def test_coefficients_belong_to_the_rows_in_their_order():
 def test_the_choice_goes_by_memory():
     X, y = rows(400)
     with config_context(working_memory=1):
-        assert KernelRegressor(Laplacian(3.0), alpha=0.1, random_state=0).fit(X, y).solver_ == "eigenpro"
+        assert KernelRegressor(Laplacian(3.0), alpha=0.1, random_state=0).fit(X, y).solver_ == "conjugate_gradient"
+        by_log_loss = KernelClassifier(Laplacian(3.0), alpha=1.0, loss="log_loss", random_state=0)
+        assert by_log_loss.fit(X, y > 0.0).solver_ == "eigenpro"
     assert KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, y).solver_ == "cholesky"
 
 
@@ -187,9 +231,10 @@ def test_too_few_epochs_are_told():
         model.fit(X, y)
 
 
-def test_the_same_seed_gives_the_same_model():
+@pytest.mark.parametrize("solver", ["conjugate_gradient", "eigenpro"])
+def test_the_same_seed_gives_the_same_model(solver):
     X, y = rows(1000)
-    model = KernelRegressor(Laplacian(3.0), alpha=0.1, solver="eigenpro", random_state=3, max_iter=50)
+    model = KernelRegressor(Laplacian(3.0), alpha=0.1, solver=solver, random_state=3, max_iter=50)
     assert np.array_equal(clone(model).fit(X, y).predict(X), clone(model).fit(X, y).predict(X))
 
 

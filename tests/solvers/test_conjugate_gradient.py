@@ -101,7 +101,7 @@ def test_progress_rises_to_one():
     A, right = system()
     told = []
     conjugate_gradient(lambda V: A @ V, right, same, progress=lambda what, done: told.append((what, done)))
-    assert {what for what, _ in told} == {"Conjugate gradients"}
+    assert all(what.startswith("Conjugate gradients, residual ") for what, _ in told)
     assert told[-1][1] == 1.0
     assert all(0.0 <= done <= 1.0 for _, done in told)
 

@@ -261,22 +261,50 @@ def _upper_tasks(rows: slice, diagonal_side: int) -> list[Task]:
 
 def product(tiles: Tiles, vectors: Array, rows: slice | None = None) -> Array:
     """Multiply the matrix, or some rows of it, by (m, k) vectors without ever holding more of it than a tile."""
-    rows = rows or slice(0, len(tiles.a))
+    everything = slice(0, len(tiles.a))
+    rows = rows or everything
     dtype = np.result_type(tiles.dtype, vectors.dtype)
+    if tiles.a is tiles.b and rows == everything:
+        return _symmetric_product(tiles, vectors.astype(dtype, copy=False))
     out = np.zeros((rows.stop - rows.start, vectors.shape[1]), dtype=dtype)
     columns = slices(len(tiles.b), TILE_COLUMNS)
 
     def multiply(here: slice) -> None:
         sums = out[here.start - rows.start : here.stop - rows.start]
         for column in columns:
-            tile = np.empty((here.stop - here.start, column.stop - column.start), dtype=tiles.dtype)
-            tiles.fill(here, column, tile, (0, 0))
-            if tiles.a is tiles.b:
-                _set_diagonal(tile, here.start - column.start)
-            sums += tile @ vectors[column]
+            sums += _tile(tiles, here, column) @ vectors[column]
 
     schedule.run(multiply, slices(rows, _TASK_ROWS))
     return out
+
+
+def _symmetric_product(tiles: Tiles, vectors: Array) -> Array:
+    """Multiply a symmetric matrix: each tile from the diagonal on serves twice, as itself and transposed.
+
+    A strip of rows gives sums for itself and for all rows after it; strips are added in their order.
+    """
+    n, dtype = len(tiles.a), vectors.dtype
+
+    def strip(here: slice) -> tuple[Array]:
+        sums = np.zeros(vectors.shape, dtype)
+        for there in slices(slice(here.start, n), TILE_ROWS):
+            tile = _tile(tiles, here, there)
+            sums[here] += tile @ vectors[there]
+            if there != here:
+                sums[there] = tile.T @ vectors[here]
+        return (sums,)
+
+    strips = slices(n, TILE_ROWS)
+    return schedule.sum_in_order(strip, strips)[0].astype(dtype, copy=False) if strips else np.zeros_like(vectors)
+
+
+def _tile(tiles: Tiles, rows: slice, columns: slice) -> Array:
+    """Compute a tile by itself."""
+    tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), dtype=tiles.dtype)
+    tiles.fill(rows, columns, tile, (0, 0))
+    if tiles.a is tiles.b:
+        _set_diagonal(tile, rows.start - columns.start)
+    return tile
 
 
 def _range_of(left: Array, right: Array) -> tuple[float, float]:

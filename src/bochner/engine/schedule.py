@@ -98,7 +98,9 @@ def run(function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
 
 
 def sum_in_order(
-    function: Callable[[Task], Sequence[ArrayLike]], tasks: Sequence[Task], tell: Callable[[float], None]
+    function: Callable[[Task], Sequence[ArrayLike]],
+    tasks: Sequence[Task],
+    tell: Callable[[float], None] = lambda done: None,
 ) -> tuple[NDArray[np.float64], ...]:
     """Add up the arrays that ``function`` gives for every task: in parallel, but in the order of the tasks.
 

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import solve_triangular
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_boolean, invalid
+from ..engine.schedule import slices
 from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..solvers import (
     Design,
     Factor,
     Loss,
+    PointSample,
     Softmax,
     Solution,
     eigenpro,
     gram_preconditioner,
+    kernel_ridge,
     log_losses,
     log_odds,
     minimise_softmax,
+    pivoted_cholesky,
 )
 from . import tuning
 from .base import KernelMachine
+from .costs import points_for_preconditioner
 from .gradients import gradients_of_expansion
 from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
@@ -37,7 +43,9 @@ from .trials import Narrow, Trial
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-# Rows that are held out to stop early, as a share and at most.
+# Residual of solutions of which the best penalty is chosen.
+_ROUGH = 1e-2
+# Rows that are held out to choose, or to stop early, as a share and at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.05, 4096
 
 
@@ -71,6 +79,41 @@ class Expansion:
         return _values(kernel, X, self.points, self.coefficients) + self.intercept
 
 
+@dataclass(frozen=True)
+class Split:
+    """Rows in a random order: some are held out and judged by a criterion, the others are the points of expansions."""
+
+    rows: Rows
+    held: Array
+    kept: Array
+    criterion: Criterion
+
+    @property
+    def n_held(self) -> int:
+        """How many rows are held out."""
+        return len(self.held)
+
+    @cached_property
+    def points(self) -> Array:
+        """The data of the other rows."""
+        return self.rows.X[self.kept]
+
+    def values(self, kernel: Kernel, coefficients: Floats) -> Floats:
+        """Give the values of expansions at the rows that are held out."""
+        return _values(kernel, self.rows.X[self.held], self.points, coefficients).astype(np.float64)
+
+    def error(self, scores: Floats) -> float:
+        """Judge scores of the rows that are held out."""
+        weights = self.rows.weights[self.held]
+        return least(weights @ self.criterion(scores, self.held)) / float(weights.sum())
+
+    def expansion(self, solution: Solution, intercept: Floats, alpha: float, solver: str) -> Expansion:
+        """Give the expansion of a solution, with its points in the order of the rows."""
+        order = np.argsort(self.kept)
+        points = self.rows.X[self.kept[order]] if self.n_held else self.rows.X
+        return Expansion(points, solution.value[order], intercept, alpha, solver, solution)
+
+
 class KernelRows:
     """The kernel matrix of some points, of which only parts are ever there."""
 
@@ -98,7 +141,7 @@ class ExactModel(KernelMachine):
         *,
         alpha: float | str = "auto",
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 100,
         early_stopping: bool = True,
         verbose: bool = False,
@@ -122,13 +165,13 @@ class ExactModel(KernelMachine):
         return rng
 
     def _solvers(self) -> list[str]:
-        return ["auto", "cholesky", "eigenpro"]
+        return ["auto", "cholesky", "conjugate_gradient", "eigenpro"]
 
-    def _chosen_solver(self, n_rows: int) -> str:
+    def _chosen_solver(self, n_rows: int, iterative: str) -> str:
         """Choose Cholesky if the matrix and its factor fit into the memory allowed."""
         if self.solver != "auto":
             return self.solver
-        return "cholesky" if 16.0 * n_rows**2 <= get_config()["working_memory"] * 2.0**20 else "eigenpro"
+        return "cholesky" if 16.0 * n_rows**2 <= _memory() else iterative
 
     # --- squared error ------------------------------------------------------------------------------------------
 
@@ -149,7 +192,10 @@ class ExactModel(KernelMachine):
         else:
             penalties = [self._given_alpha]
         criterion = squared_errors(rows.targets) if codes is None else tempered_log_losses(codes, mean)
-        if self._chosen_solver(len(rows.X)) == "eigenpro":
+        solver = self._chosen_solver(len(rows.X), "conjugate_gradient")
+        if solver == "conjugate_gradient":
+            found = self._by_conjugate_gradient(kernel, rows, penalties, criterion, rng, progress)
+        elif solver == "eigenpro":
             # With the least penalty: stopping early does the rest.
             loss = _squares(rows.targets)
             found = self._by_eigenpro(kernel, rows, loss, penalties[0], criterion, rng, progress)
@@ -166,7 +212,7 @@ class ExactModel(KernelMachine):
     ) -> Expansion:
         """Fit to (n,) codes of classes."""
         alpha = trial.penalty(kernel) if self._given_alpha is None else self._given_alpha
-        if self._chosen_solver(len(rows.X)) == "cholesky":
+        if self._chosen_solver(len(rows.X), "eigenpro") == "cholesky":
             with tuning.threads_for((len(rows.X), len(rows.X))):
                 return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
         loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
@@ -175,7 +221,7 @@ class ExactModel(KernelMachine):
     def _softmax_on_roots(self, kernel: Kernel, rows: Rows, n_classes: int, alpha: float, progress: Any) -> Expansion:
         """Solve as logistic regression on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
         n = len(rows.X)
-        lower, order = _pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False))
+        lower, order = pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False), 1e-12 * n)
         roots = np.empty_like(lower)
         roots[order] = lower
         design = Design.of(roots)
@@ -193,6 +239,38 @@ class ExactModel(KernelMachine):
 
     # --- iterations ---------------------------------------------------------------------------------------------
 
+    def _by_conjugate_gradient(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        penalties: list[float],
+        criterion: Criterion,
+        rng: np.random.Generator,
+        progress: Any,
+    ) -> Expansion:
+        """Solve for a given penalty; of several, some rows choose one, by what rough solutions for the others do."""
+        split = self._split(rows, criterion, rng, wanted=len(penalties) > 1)
+        order, n_outputs = np.concatenate([split.kept, split.held]), rows.targets.shape[1]
+        points, targets, weights = rows.X[order], rows.targets[order], rows.weights[order]
+        n_points = points_for_preconditioner(len(points), points.shape[1], _memory())
+        sample = PointSample(KernelRows(kernel, points), n_points)
+
+        def solve(n: int, penalties: list[float], tolerance: float, start: Floats | None = None) -> Solution:
+            how = {"start": start, "tolerance": tolerance, "max_iter": self.max_iter, "progress": progress}
+            return kernel_ridge(KernelRows(kernel, points[:n]), targets[:n], penalties, weights[:n], sample, **how)
+
+        alpha, start, n_iter = penalties[len(penalties) // 2], None, 0
+        if split.n_held:
+            rough = solve(len(split.kept), penalties, max(self.tol, _ROUGH))
+            scores, parts = split.values(kernel, rough.value), slices(rough.value.shape[1], n_outputs)
+            alpha, part = min(zip(penalties, parts, strict=True), key=lambda tried: split.error(scores[:, tried[1]]))
+            start = np.vstack([rough.value[:, part], np.zeros((split.n_held, n_outputs))])
+            n_iter = rough.n_iter
+        solution = solve(len(order), [alpha], self.tol, start)
+        solution = replace(solution, n_iter=n_iter + solution.n_iter)
+        coefficients, intercept = solution.value[np.argsort(order)], np.zeros(n_outputs)
+        return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
+
     def _by_eigenpro(
         self,
         kernel: Kernel,
@@ -203,31 +281,28 @@ class ExactModel(KernelMachine):
         rng: np.random.Generator,
         progress: Any,
     ) -> Expansion:
-        """Fit by EigenPro; some rows, judged by a criterion, say when to stop, unless that is not wanted."""
-        n = len(rows.X)
-        stopping = self.early_stopping and n >= 20
-        n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * n))) if stopping else 0
-        held, kept = np.split(rng.permutation(n), [n_held])
-        points = rows.X[kept]
-
-        def held_out_error(coefficients: Floats, intercept: Floats) -> float:
-            scores = _values(kernel, rows.X[held], points, coefficients).astype(np.float64) + intercept
-            return least(rows.weights[held] @ criterion(scores, held)) / float(rows.weights[held].sum())
-
+        """Fit by EigenPro; held-out rows say when to stop."""
+        split = self._split(rows, criterion, rng, wanted=self.early_stopping)
         solution = eigenpro(
-            KernelRows(kernel, points),
-            loss.among(kept),
+            KernelRows(kernel, split.points),
+            loss.among(split.kept),
             alpha,
-            rows.weights[kept],
+            rows.weights[split.kept],
             rng,
             tolerance=self.tol,
             max_epochs=self.max_iter,
-            held_out_error=held_out_error if stopping else None,
+            held_out_error=(lambda c, b: split.error(split.values(kernel, c) + b)) if split.n_held else None,
             progress=progress,
         )
-        order = np.argsort(kept)
-        ordered = rows.X[kept[order]] if stopping else rows.X
-        return Expansion(ordered, solution.value[order], solution.value[-1], alpha, "eigenpro", solution)
+        coefficients, intercept = np.split(solution.value, [-1])
+        return split.expansion(replace(solution, value=coefficients), intercept[0], alpha, "eigenpro")
+
+    def _split(self, rows: Rows, criterion: Criterion, rng: np.random.Generator, wanted: bool) -> Split:
+        """Hold some rows out, if that is wanted and there are enough."""
+        n = len(rows.X)
+        n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * n))) if wanted and n >= 20 else 0
+        held, kept = np.split(rng.permutation(n), [n_held])
+        return Split(rows, held, kept, criterion)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -268,6 +343,11 @@ class ExactModel(KernelMachine):
             f"{type(self).__name__} on {len(self.points_)} rows of {self.n_features_in_} columns",
             f"  kernel      {self.kernel_}",
         ]
+
+
+def _memory() -> float:
+    """Give the bytes that may be used at a time, by scikit-learn's setting."""
+    return float(get_config()["working_memory"] * 2.0**20)
 
 
 def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:
@@ -333,12 +413,3 @@ def _best_penalty(
         return least(weights[held] @ criterion(outer @ coefficients + mean, held))
 
     return min(penalties, key=error)
-
-
-def _pivoted_cholesky(K: Floats) -> tuple[Floats, Array]:
-    """Give L (n, rank) and an order of the rows such that ``K[order][:, order] = L L^T``.
-
-    Rows that those before them determine, as copies do, come last and have no column of their own.
-    """
-    lower, order, rank, _ = lapack.dpstrf(K, tol=1e-12 * len(K), lower=1)
-    return np.ascontiguousarray(np.tril(lower)[:, :rank]), order - 1

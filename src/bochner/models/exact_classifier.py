@@ -54,7 +54,7 @@ class KernelClassifier(Classification, ExactModel):
         loss: str = "squared_error",
         class_weight: Any = None,
         solver: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 100,
         early_stopping: bool = True,
         verbose: bool = False,
@@ -76,6 +76,9 @@ class KernelClassifier(Classification, ExactModel):
     def _validate_parameters(self) -> np.random.Generator:
         check_choice(self, "loss", self.loss, ["squared_error", "log_loss"])
         return super()._validate_parameters()
+
+    def _solvers(self) -> list[str]:
+        return ["auto", "cholesky", "eigenpro"] if self.loss == "log_loss" else super()._solvers()
 
     def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)

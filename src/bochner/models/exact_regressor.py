@@ -24,15 +24,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         A kernel, whose ``length_scale`` may be "auto" or "median", or the name of one, which then is "auto".
     alpha : float or "auto", default="auto"
         Penalty; "auto" chooses it by the squared error on held-out rows.
-    solver : {"auto", "cholesky", "eigenpro"}, default="auto"
-        A Cholesky factorisation, or EigenPro's preconditioned stochastic gradient steps, which never hold the kernel
-        matrix; "auto" the former if the matrix fits into scikit-learn's ``working_memory``.
-    tol : float, default=1e-4
-        Relative norm of the gradient at which iterations stop.
+    solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
+        A Cholesky factorisation; conjugate gradients preconditioned by a sample of the rows, for squared errors; or
+        EigenPro's preconditioned stochastic gradient steps. The last two never hold the kernel matrix. "auto" is the
+        first if the matrix fits into scikit-learn's ``working_memory``, else the second if it can be, else the third.
+    tol : float, default=1e-3
+        Norm of the residual, or of the gradient, relative to its first, at which iterations stop. At 1e-3 predictions
+        are those of a Cholesky factorisation to about three digits.
     max_iter : int, default=100
-        Passes over the rows at most.
+        Iterations, or passes over the rows, at most.
     early_stopping : bool, default=True
-        Hold out 5 % of the rows (at most 4096) when iterating, and stop when their error does not fall any more.
+        Of "eigenpro": hold out 5 % of the rows (at most 4096), and stop when their error does not fall any more.
     verbose : bool, default=False
         Show a progress bar with epochs and errors if the fit takes longer than a second.
     random_state : None, int, Generator or RandomState, default=None

@@ -2,8 +2,9 @@
 
 from .base import Design, Solution, rows_of
 from .conjugate_gradient import centred_normal, conjugate_gradient, moments, ridge_by_conjugate_gradient
-from .eigenpro import KernelMatrix, Loss, eigenpro
+from .eigenpro import Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
+from .kernel_ridge import PointSample, kernel_ridge, pivoted_cholesky
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, log_odds, minimise_softmax
 
@@ -12,8 +13,8 @@ __all__ = [
     "Factor",
     "FoldedGram",
     "Gram",
-    "KernelMatrix",
     "Loss",
+    "PointSample",
     "Preconditioner",
     "RowSample",
     "Softmax",
@@ -25,10 +26,12 @@ __all__ = [
     "degrees_of_freedom",
     "eigenpro",
     "gram_preconditioner",
+    "kernel_ridge",
     "log_losses",
     "log_odds",
     "minimise_softmax",
     "moments",
+    "pivoted_cholesky",
     "refine",
     "ridge_by_conjugate_gradient",
     "rows_of",

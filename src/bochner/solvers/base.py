@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,18 @@ class Solution:
     n_iter: int
     residual: float
     message: str
+
+
+class KernelMatrix(Protocol):
+    """A symmetric kernel matrix that is never there as a whole."""
+
+    n_rows: int
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        """Give the entries of some rows and columns."""
+
+    def product(self, rows: slice, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply some rows by a matrix."""
 
 
 class Design(ABC):

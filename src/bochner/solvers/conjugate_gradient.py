@@ -29,7 +29,7 @@ def conjugate_gradient(
     max_iter: int = 200,
     progress: Progress = ignore_progress,
 ) -> Solution:
-    """Solve ``A V = right`` for each column of ``right``, A symmetric and positive definite.
+    """Solve ``A V = right`` for each column of ``right``, A symmetric and positive definite, if need be one for each.
 
     Converged means that the norm of every column's residual is below ``tolerance`` times that of the column. Every
     column has its own step lengths (Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1).
@@ -58,7 +58,7 @@ def conjugate_gradient(
             best, best_value = worst, value.copy()
         elif worst > 1e3 * best:  # rounding has taken over
             break
-        progress("Conjugate gradients", part_done(first, worst, tolerance))
+        progress(f"Conjugate gradients, residual {worst:.1g}", part_done(first, worst, tolerance))
     converged = best <= tolerance
     message = f"The relative residual is {best:.1e} after {n_iter} iterations; {tolerance:.1e} was asked for."
     found = best_value * scale if n_iter or start is None else start.copy()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from scipy.linalg import eigh, qr
 
 from ..engine.schedule import slices
 from ..progress import ignore_progress
-from .base import Progress, Solution
+from .base import KernelMatrix, Progress, Solution
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -49,18 +49,6 @@ _ASTRAY = 10.0
 _NOTICEABLE = 1e-3
 #: Powers of the matrix that a random start is multiplied by for its leading eigenvectors.
 _POWERS = 4
-
-
-class KernelMatrix(Protocol):
-    """A symmetric kernel matrix that is never there as a whole."""
-
-    n_rows: int
-
-    def block(self, rows: slice, columns: slice) -> Array:
-        """Give the entries of some rows and columns."""
-
-    def product(self, rows: slice, V: Floats) -> Floats:
-        """Multiply some rows by a matrix."""
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,9 @@ def _products(design: Design, mean: Floats, roots: Floats) -> Array:
     size = max(512, _NUMBERS_OF_BLOCK // p)
 
     def centred(rows: slice) -> Array:
-        block = design.rows(rows)
-        return ((block - mean.astype(block.dtype)) * roots[rows, None]).astype(np.float32)
+        block = design.rows(rows) - mean.astype(design.dtype)
+        block *= roots[rows, None].astype(design.dtype)
+        return block.astype(np.float32, copy=False)
 
     for first in slices(m, size):
         left = centred(first)
