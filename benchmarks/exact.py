@@ -2,9 +2,9 @@
 
 Classes by the squared error on indicators, Laplacian kernel, the paper's preprocessing. `KernelRidge` gets this
 library's kernel matrix, precomputed (its making is counted), where the matrix fits into memory. "torch" is the formula
-of EigenPro 2 written plainly: eigenvectors of a sample, batches, no early stopping, ten epochs; this library's own stops
-by held-out rows. A pass is an epoch, or an iteration of conjugate gradients, which uses each entry twice. Length scales are fixed
-at 1, the order of the distances between rows of norm one; the penalty is 1e-3.
+of EigenPro 2 written plainly: eigenvectors of a sample, batches, no early stopping, ten epochs; this library's own
+stops by held-out rows. A pass is an epoch, or an iteration of conjugate gradients, which uses each entry twice. Length
+scales are fixed at 1, the order of the distances between rows of norm one; the penalty is 1e-3.
 """
 
 from typing import Any
