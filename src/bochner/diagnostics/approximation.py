@@ -85,20 +85,28 @@ class _Features:
         return np.concatenate([block @ sums for _, block in self])
 
     def subtract(self, K: Array, rows: slice) -> None:
-        """Subtract from some rows of K, in place, those of ``Phi Phi^T``."""
+        """Subtract from a part of K, in place, that of ``Phi Phi^T``: some rows, from the diagonal on."""
         here = self._made(rows) if self._held is None else self._held[rows]
         for columns, block in self:
-            K[:, columns] -= here @ block.T
+            if columns.stop > rows.start:
+                first = max(columns.start, rows.start)
+                K[:, first - rows.start : columns.stop - rows.start] -= here @ block[first - columns.start :].T
 
 
 def _frobenius(kernel: Any, X: Array, Phi: _Features) -> float:
     numerator = denominator = 0.0
     for rows in gen_batches(len(X), _rows_in_memory(len(X))):
-        K = kernel(X[rows], X)
-        denominator += float(np.vdot(K, K))
+        K = kernel(X[rows], X[rows.start :])
+        denominator += _squares_of_both_halves(K)
         Phi.subtract(K, rows)
-        numerator += float(np.vdot(K, K))
+        numerator += _squares_of_both_halves(K)
     return float(np.sqrt(numerator / denominator))
+
+
+def _squares_of_both_halves(rows: Array) -> float:
+    """Sum the squares of some rows of a symmetric matrix, given from the diagonal on, and of the columns below them."""
+    square = rows[:, : len(rows)]
+    return 2.0 * float(np.vdot(rows, rows)) - float(np.vdot(square, square))
 
 
 def _operator(kernel: Any, X: Array, Phi: _Features) -> float:
@@ -119,7 +127,8 @@ def _nuclear(kernel: Any, X: Array, Phi: _Features) -> float:
 def _difference(K: Array, Phi: _Features) -> Array:
     """Subtract ``Phi Phi^T`` from the whole matrix, in place."""
     for rows in gen_batches(len(K), _rows_in_memory(len(K))):
-        Phi.subtract(K[rows], rows)
+        Phi.subtract(K[rows, rows.start :], rows)
+        K[rows.stop :, rows] = K[rows, rows.stop :].T
     return K
 
 
