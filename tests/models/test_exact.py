@@ -151,13 +151,6 @@ def test_conjugate_gradients_choose_a_penalty_by_held_out_rows():
         assert len(by_rows.points_) == 1500
 
 
-def test_conjugate_gradients_are_for_squared_errors():
-    X, y = rows(40)
-    model = KernelClassifier(loss="log_loss", solver="conjugate_gradient")
-    with pytest.raises(ValueError, match="solver"):
-        model.fit(X, y > 0.0)
-
-
 def test_eigenpro_stops_early_on_noise():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 3)), rng.normal(size=2000)
@@ -218,7 +211,7 @@ def test_the_choice_goes_by_memory():
     with config_context(working_memory=1):
         assert KernelRegressor(Laplacian(3.0), alpha=0.1, random_state=0).fit(X, y).solver_ == "conjugate_gradient"
         by_log_loss = KernelClassifier(Laplacian(3.0), alpha=1.0, loss="log_loss", random_state=0)
-        assert by_log_loss.fit(X, y > 0.0).solver_ == "eigenpro"
+        assert by_log_loss.fit(X, y > 0.0).solver_ == "conjugate_gradient"
     assert KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, y).solver_ == "cholesky"
 
 
@@ -260,18 +253,32 @@ def test_log_loss_is_stationary(n_classes, alpha, weighted):
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_log_loss_by_eigenpro_is_that_by_cholesky(n_classes):
+@pytest.mark.parametrize(("solver", "tolerance"), [("conjugate_gradient", 1e-4), ("eigenpro", 5e-3)])
+def test_log_loss_by_iterations_is_that_by_cholesky(solver, tolerance, n_classes):
     X, _ = rows(1200)
     y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(1200, n_classes))).argmax(axis=1)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, size=1200)
     given = {"loss": "log_loss", "alpha": 1.0, "early_stopping": False, "tol": 1e-4, "random_state": 0}
-    exact = KernelClassifier(Laplacian(3.0), solver="cholesky", **given).fit(X, y)
-    iterated = KernelClassifier(Laplacian(3.0), solver="eigenpro", max_iter=200, **given).fit(X, y)
-    assert iterated.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=5e-3)
+    exact = KernelClassifier(Laplacian(3.0), solver="cholesky", **given).fit(X, y, weights)
+    iterated = KernelClassifier(Laplacian(3.0), solver=solver, max_iter=200, **given).fit(X, y, weights)
+    assert iterated.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=tolerance)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-1])
+def test_log_loss_by_conjugate_gradients_is_stationary_with_a_small_penalty(alpha):
+    X, y = load_digits(return_X_y=True)
+    model = KernelClassifier(
+        Laplacian("median"), loss="log_loss", alpha=alpha, solver="conjugate_gradient", tol=1e-4, random_state=0
+    ).fit(X / 16.0, y)
+    assert model.solution_.converged
+    residuals = np.eye(10)[y] - model.predict_proba(X / 16.0)
+    error = np.linalg.norm(alpha * model.dual_coef_ - residuals) / np.linalg.norm(np.eye(10)[y] - 0.1)
+    assert error < 2e-4
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
-@pytest.mark.parametrize("solver", ["cholesky", "eigenpro"])
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient", "eigenpro"])
 def test_digits_are_read(loss, solver):
     X, y = load_digits(return_X_y=True)
     X, Xt, y, yt = train_test_split(X / 16.0, y, random_state=0)

@@ -27,6 +27,7 @@ from ..solvers import (
     eigenpro,
     gram_preconditioner,
     kernel_ridge,
+    kernel_softmax,
     log_losses,
     log_odds,
     minimise_softmax,
@@ -167,11 +168,11 @@ class ExactModel(KernelMachine):
     def _solvers(self) -> list[str]:
         return ["auto", "cholesky", "conjugate_gradient", "eigenpro"]
 
-    def _chosen_solver(self, n_rows: int, iterative: str) -> str:
+    def _chosen_solver(self, n_rows: int) -> str:
         """Choose Cholesky if the matrix and its factor fit into the memory allowed."""
         if self.solver != "auto":
             return self.solver
-        return "cholesky" if 16.0 * n_rows**2 <= _memory() else iterative
+        return "cholesky" if 16.0 * n_rows**2 <= _memory() else "conjugate_gradient"
 
     # --- squared error ------------------------------------------------------------------------------------------
 
@@ -192,7 +193,7 @@ class ExactModel(KernelMachine):
         else:
             penalties = [self._given_alpha]
         criterion = squared_errors(rows.targets) if codes is None else tempered_log_losses(codes, mean)
-        solver = self._chosen_solver(len(rows.X), "conjugate_gradient")
+        solver = self._chosen_solver(len(rows.X))
         if solver == "conjugate_gradient":
             found = self._by_conjugate_gradient(kernel, rows, penalties, criterion, rng, progress)
         elif solver == "eigenpro":
@@ -212,11 +213,25 @@ class ExactModel(KernelMachine):
     ) -> Expansion:
         """Fit to (n,) codes of classes."""
         alpha = trial.penalty(kernel) if self._given_alpha is None else self._given_alpha
-        if self._chosen_solver(len(rows.X), "eigenpro") == "cholesky":
+        solver, intercept = self._chosen_solver(len(rows.X)), log_odds(rows.targets, n_classes, rows.weights)
+        if solver == "cholesky":
             with tuning.threads_for((len(rows.X), len(rows.X))):
                 return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
-        loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
+        if solver == "conjugate_gradient":
+            return self._softmax_by_conjugate_gradient(kernel, rows, intercept, alpha, rng, progress)
+        loss = _log_losses(rows.targets, n_classes, intercept)
         return self._by_eigenpro(kernel, rows, loss, alpha, plain_log_losses(rows.targets), rng, progress)
+
+    def _softmax_by_conjugate_gradient(
+        self, kernel: Kernel, rows: Rows, intercept: Floats, alpha: float, rng: np.random.Generator, progress: Any
+    ) -> Expansion:
+        order = rng.permutation(len(rows.X))
+        matrix, targets, weights = KernelRows(kernel, rows.X[order]), rows.targets[order], rows.weights[order]
+        sample = self._sample(matrix, rows.X.shape[1])
+        how = {"tolerance": self.tol, "max_iter": self.max_iter, "progress": progress}
+        solution = kernel_softmax(matrix, targets, intercept, alpha, weights, sample, **how)
+        coefficients = solution.value[np.argsort(order)]
+        return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
 
     def _softmax_on_roots(self, kernel: Kernel, rows: Rows, n_classes: int, alpha: float, progress: Any) -> Expansion:
         """Solve as logistic regression on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
@@ -252,8 +267,7 @@ class ExactModel(KernelMachine):
         split = self._split(rows, criterion, rng, wanted=len(penalties) > 1)
         order, n_outputs = np.concatenate([split.kept, split.held]), rows.targets.shape[1]
         points, targets, weights = rows.X[order], rows.targets[order], rows.weights[order]
-        n_points = points_for_preconditioner(len(points), points.shape[1], _memory())
-        sample = PointSample(KernelRows(kernel, points), n_points)
+        sample = self._sample(KernelRows(kernel, points), points.shape[1])
 
         def solve(n: int, penalties: list[float], tolerance: float, start: Floats | None = None) -> Solution:
             how = {"start": start, "tolerance": tolerance, "max_iter": self.max_iter, "progress": progress}
@@ -296,6 +310,9 @@ class ExactModel(KernelMachine):
         )
         coefficients, intercept = np.split(solution.value, [-1])
         return split.expansion(replace(solution, value=coefficients), intercept[0], alpha, "eigenpro")
+
+    def _sample(self, matrix: KernelRows, n_columns: int) -> PointSample:
+        return PointSample(matrix, points_for_preconditioner(matrix.n_rows, n_columns, _memory()))
 
     def _split(self, rows: Rows, criterion: Criterion, rng: np.random.Generator, wanted: bool) -> Split:
         """Hold some rows out, if that is wanted and there are enough."""

@@ -77,9 +77,6 @@ class KernelClassifier(Classification, ExactModel):
         check_choice(self, "loss", self.loss, ["squared_error", "log_loss"])
         return super()._validate_parameters()
 
-    def _solvers(self) -> list[str]:
-        return ["auto", "cholesky", "eigenpro"] if self.loss == "log_loss" else super()._solvers()
-
     def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
         return X, codes, len(classes), weights

@@ -25,9 +25,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
     alpha : float or "auto", default="auto"
         Penalty; "auto" chooses it by the squared error on held-out rows.
     solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
-        A Cholesky factorisation; conjugate gradients preconditioned by a sample of the rows, for squared errors; or
-        EigenPro's preconditioned stochastic gradient steps. The last two never hold the kernel matrix. "auto" is the
-        first if the matrix fits into scikit-learn's ``working_memory``, else the second if it can be, else the third.
+        A Cholesky factorisation; conjugate gradients, preconditioned by a sample of the rows; or EigenPro's
+        preconditioned stochastic gradient steps. The last two never hold the kernel matrix. "auto" is the first if the
+        matrix fits into scikit-learn's ``working_memory``, else the second.
     tol : float, default=1e-3
         Norm of the residual, or of the gradient, relative to its first, at which iterations stop. At 1e-3 predictions
         are those of a Cholesky factorisation to about three digits.

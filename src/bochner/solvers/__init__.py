@@ -5,6 +5,7 @@ from .conjugate_gradient import centred_normal, conjugate_gradient, moments, rid
 from .eigenpro import Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
 from .kernel_ridge import PointSample, kernel_ridge, pivoted_cholesky
+from .kernel_softmax import kernel_softmax
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, log_odds, minimise_softmax
 
@@ -27,6 +28,7 @@ __all__ = [
     "eigenpro",
     "gram_preconditioner",
     "kernel_ridge",
+    "kernel_softmax",
     "log_losses",
     "log_odds",
     "minimise_softmax",
