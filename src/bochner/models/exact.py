@@ -19,7 +19,6 @@ from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..solvers import (
     Design,
-    Factor,
     Loss,
     PointSample,
     Softmax,
@@ -27,6 +26,7 @@ from ..solvers import (
     eigenpro,
     gram_preconditioner,
     kernel_ridge,
+    kernel_ridge_by_cholesky,
     kernel_softmax,
     log_losses,
     log_odds,
@@ -39,7 +39,7 @@ from .costs import points_for_preconditioner
 from .gradients import gradients_of_expansion
 from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
-from .trials import Narrow, Trial
+from .trials import KernelTrial, Narrow, RidgeTrial, Trial
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -337,6 +337,13 @@ class ExactModel(KernelMachine):
         X = self._checked(X, reset=False)
         return self._expansion.values(self.kernel_, X).astype(X.dtype, copy=False)
 
+    def _ridge_trial(
+        self, X: Array, targets: Array, weights: Array | None, rng: np.random.Generator, codes: Array | None = None
+    ) -> RidgeTrial:
+        """Choose the rows of trials by squared errors: few ones are tried with the kernel itself."""
+        kind = KernelTrial if len(X) <= KernelTrial.most_rows else RidgeTrial
+        return kind(self._narrow(len(X)), X, targets, weights, rng, codes)
+
     def _narrow(self, n_rows: int) -> Narrow:
         """Give the features of trials: a kernel machine is like a model with more features than rows."""
         return Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), max(64, 2 * n_rows))
@@ -397,22 +404,9 @@ def _by_cholesky(kernel: Kernel, rows: Rows, penalties: list[float], criterion: 
     if len(penalties) > 1:
         held_out = one_in_ten(tuning.hashes_of_rows(rows.X, 0))
         alpha = _best_penalty(K, Y, w, penalties, held_out, criterion)
-    coefficients, message = _solve(K, Y, w, alpha)
+    coefficients, message = kernel_ridge_by_cholesky(K, Y, w, alpha)
     solution = Solution(coefficients, True, 0, 0.0, message)
     return Expansion(rows.X, coefficients, np.zeros(Y.shape[1]), alpha, "cholesky", solution)
-
-
-def _solve(K: Floats, Y: Floats, weights: Floats, alpha: float) -> tuple[Floats, str]:
-    """Solve ``(K + alpha / w) c = y`` in its symmetric form; directions without information are left out."""
-    roots = np.sqrt(weights)
-
-    def matrix() -> Floats:
-        scaled = np.asfortranarray(K * roots[:, None] * roots)
-        scaled[np.diag_indices(len(K))] += alpha
-        return scaled
-
-    factor = Factor(matrix, float(weights.sum()) + alpha)
-    return roots[:, None] * factor.solve(roots[:, None] * Y), factor.message
 
 
 def _best_penalty(
@@ -426,7 +420,7 @@ def _best_penalty(
     mean = np.average(Y[kept], axis=0, weights=weights[kept])
 
     def error(alpha: float) -> float:
-        coefficients, _ = _solve(inner, Y[kept] - mean, weights[kept], alpha)
+        coefficients, _ = kernel_ridge_by_cholesky(inner, Y[kept] - mean, weights[kept], alpha)
         return least(weights[held] @ criterion(outer @ coefficients + mean, held))
 
     return min(penalties, key=error)

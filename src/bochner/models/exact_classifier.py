@@ -11,7 +11,7 @@ from ..kernels import Kernel
 from . import labels
 from .classification import Classification
 from .exact import ExactModel, Rows
-from .trials import Trial, trial_of_classes
+from .trials import LogLossTrial, Trial
 
 
 class KernelClassifier(Classification, ExactModel):
@@ -82,7 +82,9 @@ class KernelClassifier(Classification, ExactModel):
         return X, codes, len(classes), weights
 
     def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> Trial:
-        return trial_of_classes(self.loss, self._narrow(X.shape[0]), X, codes, n_classes, weights, rng)
+        if self.loss == "log_loss":
+            return LogLossTrial(self._narrow(len(X)), X, codes, n_classes, weights, rng)
+        return self._ridge_trial(X, labels.indicators(codes, n_classes), weights, rng, codes)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Fit to (n, d) data and (n,) labels of any kind.

@@ -63,7 +63,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         return regression_rows(self, X, y, sample_weight)[:-1]
 
     def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
-        return RidgeTrial(self._narrow(X.shape[0]), X, targets, weights, rng)
+        return self._ridge_trial(X, targets, weights, rng)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.

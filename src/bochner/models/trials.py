@@ -120,10 +120,23 @@ class RidgeTrial(Trial):
             return super().penalty(kernel)
         matrix, judging = self._features(kernel), Judging(self.hashes, self._criterion)
         with tuning.threads_for(matrix.shape):
-            return tuning.ridge_score(matrix, self._targets, self._weights, judging)[0]
+            return self._best(matrix, self._targets, self._weights, judging)[0]
 
     def _try(self, matrix: Array) -> tuple[float, float]:
-        return tuning.ridge_score(matrix, self._targets, self._weights, Judging(self.hashes))
+        return self._best(matrix, self._targets, self._weights, Judging(self.hashes))
+
+    _best = staticmethod(tuning.ridge_score)
+
+
+class KernelTrial(RidgeTrial):
+    """Trials with the kernel matrix of all rows, for exact machines on so few that features would cost more."""
+
+    most_rows = 2048
+
+    def _features(self, kernel: Kernel) -> Array:
+        return kernel(self._X).astype(np.float64, copy=False)
+
+    _best = staticmethod(tuning.kernel_score)
 
 
 class LogLossTrial(Trial):

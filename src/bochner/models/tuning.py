@@ -19,11 +19,12 @@ from ..solvers import (
     Softmax,
     choose_alpha,
     gram_preconditioner,
+    kernel_ridge_by_cholesky,
     log_losses,
     minimise_softmax,
     rows_of,
 )
-from .held_out import HeldOutRows, Judging
+from .held_out import HeldOutRows, Judging, least, squared_errors
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance must bring.
@@ -94,6 +95,40 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
     error = None if held_out is None else held_out.error
     alpha, scores = choose_alpha(folded, smallest_alpha(matrix.dtype), n_held=n_held, error=error)
     return alpha, scores[alpha]
+
+
+def kernel_score(matrix: Array, targets: Array, weights: Array | None, judging: Judging) -> tuple[float, float]:
+    """Give the penalty, in steps of half a power of ten, of the least error of held-out rows, and that error.
+
+    Two of five parts are held out, one after the other.
+    """
+    w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
+    criterion = judging.criterion or squared_errors(targets)
+    splits = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in (0, 1)]
+    splits = [(kept, held) for kept, held in splits if len(kept) and len(held)] or [(np.arange(len(matrix)),) * 2]
+    blocks = [(matrix[np.ix_(kept, kept)], matrix[np.ix_(held, kept)]) for kept, held in splits]
+    means = [np.average(targets[kept], axis=0, weights=w[kept]) for kept, _ in splits]
+    errors: dict[float, float] = {}
+
+    def error(exponent: float) -> float:
+        if exponent not in errors:
+            alpha, errors[exponent] = w.sum() * 10.0**exponent, 0.0
+            for (kept, held), (inner, outer), mean in zip(splits, blocks, means, strict=True):
+                coefficients, _ = kernel_ridge_by_cholesky(inner, targets[kept] - mean, w[kept], alpha)
+                errors[exponent] += least(w[held] @ criterion(outer @ coefficients + mean, held))
+        return errors[exponent]
+
+    best = downhill(error, -4.0, step=1.0, low=-8.0, high=1.0)
+    best = min((best, best - 0.5, best + 0.5), key=error)
+    return float(w.sum() * 10.0**best), errors[best] / float(sum(w[held].sum() for _, held in splits))
+
+
+def downhill(error: Callable[[float], float], start: float, step: float, low: float, high: float) -> float:
+    """Walk in steps to where a function is least, first to smaller arguments."""
+    for signed in (-step, step):
+        while low <= start + signed <= high and error(start + signed) < error(start):
+            start += signed
+    return start
 
 
 def smallest_alpha(dtype: Any) -> float:
@@ -172,11 +207,7 @@ class LogLossPath:
 
     def walk(self, exponent: float) -> float:
         """Walk downhill from a penalty in factors of ten, first to smaller ones; give the exponent of the best."""
-        exponent = min(max(exponent, _SMALLEST), _LARGEST)
-        for step in (-1.0, 1.0):
-            while _SMALLEST <= exponent + step <= _LARGEST and self._loss(exponent + step) < self._loss(exponent):
-                exponent += step
-        return exponent
+        return downhill(self._loss, min(max(exponent, _SMALLEST), _LARGEST), 1.0, _SMALLEST, _LARGEST)
 
     def refine(self, exponent: float) -> float:
         """Look at half a step to both sides of a penalty; give the exponent of the best."""

@@ -4,7 +4,7 @@ from .base import Design, Solution, rows_of
 from .conjugate_gradient import centred_normal, conjugate_gradient, moments, ridge_by_conjugate_gradient
 from .eigenpro import Loss, eigenpro
 from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, refine
-from .kernel_ridge import PointSample, kernel_ridge, pivoted_cholesky
+from .kernel_ridge import PointSample, kernel_ridge, kernel_ridge_by_cholesky, pivoted_cholesky
 from .kernel_softmax import kernel_softmax
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
 from .softmax import Softmax, curvature_weights, log_losses, log_odds, minimise_softmax
@@ -28,6 +28,7 @@ __all__ = [
     "eigenpro",
     "gram_preconditioner",
     "kernel_ridge",
+    "kernel_ridge_by_cholesky",
     "kernel_softmax",
     "log_losses",
     "log_odds",

@@ -27,6 +27,7 @@ from ..engine.schedule import slices
 from ..progress import ignore_progress
 from .base import Design, KernelMatrix, Progress, Solution
 from .conjugate_gradient import conjugate_gradient
+from .gram import Factor
 from .nystrom import RowSample, SampleInverse
 
 Array = NDArray[Any]
@@ -100,6 +101,19 @@ def kernel_ridge(
         progress,
     )
     return replace(solution, value=roots * solution.value)
+
+
+def kernel_ridge_by_cholesky(K: Floats, targets: Floats, weights: Floats, alpha: float) -> tuple[Floats, str]:
+    """Give the (n, k) coefficients for a matrix that is there; directions without information are left out."""
+    roots = np.sqrt(weights)
+
+    def matrix() -> Floats:
+        scaled = np.asfortranarray(K * roots[:, None] * roots)
+        scaled[np.diag_indices(len(K))] += alpha
+        return scaled
+
+    factor = Factor(matrix, float(weights.sum()) + alpha)
+    return roots[:, None] * factor.solve(roots[:, None] * targets), factor.message
 
 
 def pivoted_cholesky(K: Floats, own: float) -> tuple[Floats, Array]:
