@@ -21,6 +21,8 @@ from bochner import (
     RationalQuadratic,
 )
 from bochner.engine import pairwise
+from bochner.models.expansion import Rows
+from bochner.models.held_out import squared_errors
 
 KERNELS = [Gaussian(2.0), Laplacian(3.0), Matern(2.5, 2.0), ExponentialPower(0.7, 3.0), L1Laplacian(5.0)]
 
@@ -204,6 +206,15 @@ def test_coefficients_belong_to_the_rows_in_their_order():
     assert kept == sorted(kept)
     values = Laplacian(3.0)(X, stopped.points_) @ stopped.dual_coef_ + stopped.intercept_
     assert stopped.predict(X) == pytest.approx(values[:, 0], abs=1e-10)
+
+
+def test_equal_rows_are_held_out_together():
+    X, y = rows(300)
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)[:, None]
+    split = KernelRegressor()._split(Rows.of(X, y, None), squared_errors(y), np.random.default_rng(0), wanted=True)
+    assert len(split.held) == 30
+    assert sorted([*split.held, *split.kept]) == list(range(600))
+    assert not (set(split.held // 2) & set(split.kept // 2))
 
 
 def test_the_choice_goes_by_memory():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bochner import Laplacian, Matern
-from bochner.models.exact import KernelRows
+from bochner.models.expansion import KernelRows
 from bochner.solvers import PointSample, kernel_ridge, pivoted_cholesky
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +35,7 @@ from ..solvers import (
 from . import tuning
 from .base import KernelMachine
 from .costs import points_for_preconditioner
+from .expansion import Expansion, KernelRows, Rows, Split
 from .gradients import gradients_of_expansion
 from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
@@ -48,86 +48,6 @@ Floats = NDArray[np.float64]
 _ROUGH = 1e-2
 # Rows that are held out to choose, or to stop early, as a share and at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.05, 4096
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Data with their targets, (n, k), or codes of classes, (n,), and weights."""
-
-    X: Array
-    targets: Array
-    weights: Floats
-
-    @classmethod
-    def of(cls, X: Array, targets: Array, weights: Array | None) -> Rows:
-        """Give every row the weight 1 if there are no weights."""
-        return cls(X, targets, np.ones(len(X)) if weights is None else weights)
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """``f = sum_j c_j k(x_j, .) + b`` with (n, k) coefficients c and (k,) intercepts b, and how it was found."""
-
-    points: Array
-    coefficients: Floats
-    intercept: Floats
-    alpha: float
-    solver: str
-    solution: Solution
-
-    def values(self, kernel: Kernel, X: Array) -> Array:
-        """Give the (n, k) values at new points, tile by tile."""
-        return _values(kernel, X, self.points, self.coefficients) + self.intercept
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows in a random order: some are held out and judged by a criterion, the others are the points of expansions."""
-
-    rows: Rows
-    held: Array
-    kept: Array
-    criterion: Criterion
-
-    @property
-    def n_held(self) -> int:
-        """How many rows are held out."""
-        return len(self.held)
-
-    @cached_property
-    def points(self) -> Array:
-        """The data of the other rows."""
-        return self.rows.X[self.kept]
-
-    def values(self, kernel: Kernel, coefficients: Floats) -> Floats:
-        """Give the values of expansions at the rows that are held out."""
-        return _values(kernel, self.rows.X[self.held], self.points, coefficients).astype(np.float64)
-
-    def error(self, scores: Floats) -> float:
-        """Judge scores of the rows that are held out."""
-        weights = self.rows.weights[self.held]
-        return least(weights @ self.criterion(scores, self.held)) / float(weights.sum())
-
-    def expansion(self, solution: Solution, intercept: Floats, alpha: float, solver: str) -> Expansion:
-        """Give the expansion of a solution, with its points in the order of the rows."""
-        order = np.argsort(self.kept)
-        points = self.rows.X[self.kept[order]] if self.n_held else self.rows.X
-        return Expansion(points, solution.value[order], intercept, alpha, solver, solution)
-
-
-class KernelRows:
-    """The kernel matrix of some points, of which only parts are ever there."""
-
-    def __init__(self, kernel: Kernel, X: Array) -> None:
-        self._operator, self._dtype, self.n_rows = kernel.operator(X), X.dtype, len(X)
-
-    def block(self, rows: slice, columns: slice) -> Array:
-        """Give the entries of some rows and columns."""
-        return self._operator.block(rows, columns)
-
-    def product(self, rows: slice, V: Floats) -> Floats:
-        """Multiply some rows by a matrix."""
-        return self._operator.some_times(rows, V.astype(self._dtype)).astype(np.float64, copy=False)
 
 
 class ExactModel(KernelMachine):
@@ -315,11 +235,12 @@ class ExactModel(KernelMachine):
         return PointSample(matrix, points_for_preconditioner(matrix.n_rows, n_columns, _memory()))
 
     def _split(self, rows: Rows, criterion: Criterion, rng: np.random.Generator, wanted: bool) -> Split:
-        """Hold some rows out, if that is wanted and there are enough."""
-        n = len(rows.X)
+        """Hold some rows out, if that is wanted and there are enough; equal ones together."""
+        n, order = len(rows.X), rng.permutation(len(rows.X))
         n_held = min(_MOST_HELD_OUT, max(1, int(_HELD_OUT * n))) if wanted and n >= 20 else 0
-        held, kept = np.split(rng.permutation(n), [n_held])
-        return Split(rows, held, kept, criterion)
+        hashes = tuning.hashes_of_rows(rows.X, int(rng.integers(2**31)))[order]
+        held = hashes < np.partition(hashes, n_held)[n_held]
+        return Split(rows, order[held], order[~held], criterion)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -372,11 +293,6 @@ class ExactModel(KernelMachine):
 def _memory() -> float:
     """Give the bytes that may be used at a time, by scikit-learn's setting."""
     return float(get_config()["working_memory"] * 2.0**20)
-
-
-def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:
-    """Give the (n, k) values of an expansion without intercept, in the precision of the data."""
-    return np.asarray(kernel.operator(X, points) @ coefficients.astype(X.dtype))
 
 
 def _squares(Y: Floats) -> Loss:

@@ -10,7 +10,8 @@ from .._validation import check_choice
 from ..kernels import Kernel
 from . import labels
 from .classification import Classification
-from .exact import ExactModel, Rows
+from .exact import ExactModel
+from .expansion import Rows
 from .trials import LogLossTrial, Trial
 
 

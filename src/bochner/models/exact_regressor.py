@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .exact import ExactModel, Rows
+from .exact import ExactModel
+from .expansion import Rows
 from .inputs import regression_rows
 from .trials import RidgeTrial
 

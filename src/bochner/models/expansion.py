@@ -1,0 +1,102 @@
+"""A kernel expansion over training rows, the rows themselves, and their kernel matrix as the solvers see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Kernel
+from ..solvers import Solution
+from .held_out import Criterion, least
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Data with their targets, (n, k), or codes of classes, (n,), and weights."""
+
+    X: Array
+    targets: Array
+    weights: Floats
+
+    @classmethod
+    def of(cls, X: Array, targets: Array, weights: Array | None) -> Rows:
+        """Give every row the weight 1 if there are no weights."""
+        return cls(X, targets, np.ones(len(X)) if weights is None else weights)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """``f = sum_j c_j k(x_j, .) + b`` with (n, k) coefficients c and (k,) intercepts b, and how it was found."""
+
+    points: Array
+    coefficients: Floats
+    intercept: Floats
+    alpha: float
+    solver: str
+    solution: Solution
+
+    def values(self, kernel: Kernel, X: Array) -> Array:
+        """Give the (n, k) values at new points, tile by tile."""
+        return _values(kernel, X, self.points, self.coefficients) + self.intercept
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows in a random order: some are held out and judged by a criterion, the others are the points of expansions."""
+
+    rows: Rows
+    held: Array
+    kept: Array
+    criterion: Criterion
+
+    @property
+    def n_held(self) -> int:
+        """How many rows are held out."""
+        return len(self.held)
+
+    @cached_property
+    def points(self) -> Array:
+        """The data of the other rows."""
+        return self.rows.X[self.kept]
+
+    def values(self, kernel: Kernel, coefficients: Floats) -> Floats:
+        """Give the values of expansions at the rows that are held out."""
+        return _values(kernel, self.rows.X[self.held], self.points, coefficients).astype(np.float64)
+
+    def error(self, scores: Floats) -> float:
+        """Judge scores of the rows that are held out."""
+        weights = self.rows.weights[self.held]
+        return least(weights @ self.criterion(scores, self.held)) / float(weights.sum())
+
+    def expansion(self, solution: Solution, intercept: Floats, alpha: float, solver: str) -> Expansion:
+        """Give the expansion of a solution, with its points in the order of the rows."""
+        order = np.argsort(self.kept)
+        points = self.rows.X[self.kept[order]] if self.n_held else self.rows.X
+        return Expansion(points, solution.value[order], intercept, alpha, solver, solution)
+
+
+class KernelRows:
+    """The kernel matrix of some points, of which only parts are ever there."""
+
+    def __init__(self, kernel: Kernel, X: Array) -> None:
+        self._operator, self._dtype, self.n_rows = kernel.operator(X), X.dtype, len(X)
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        """Give the entries of some rows and columns."""
+        return self._operator.block(rows, columns)
+
+    def product(self, rows: slice, V: Floats) -> Floats:
+        """Multiply some rows by a matrix."""
+        return self._operator.some_times(rows, V.astype(self._dtype)).astype(np.float64, copy=False)
+
+
+def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:
+    """Give the (n, k) values of an expansion without intercept, in the precision of the data."""
+    return np.asarray(kernel.operator(X, points) @ coefficients.astype(X.dtype))
