@@ -37,7 +37,7 @@ from .base import KernelMachine
 from .costs import points_for_preconditioner
 from .expansion import Expansion, KernelRows, Rows, Split
 from .gradients import gradients_of_expansion
-from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
+from .held_out import Criterion, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import gram_of
 from .trials import KernelTrial, Narrow, RidgeTrial, Trial
 
@@ -332,11 +332,4 @@ def _best_penalty(
     if held_out is None:
         return penalties[len(penalties) // 2]
     kept, held = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    inner, outer = K[np.ix_(kept, kept)], K[np.ix_(held, kept)]
-    mean = np.average(Y[kept], axis=0, weights=weights[kept])
-
-    def error(alpha: float) -> float:
-        coefficients, _ = kernel_ridge_by_cholesky(inner, Y[kept] - mean, weights[kept], alpha)
-        return least(weights[held] @ criterion(outer @ coefficients + mean, held))
-
-    return min(penalties, key=error)
+    return min(penalties, key=tuning.KernelSplit(K, Y, weights, kept, held, criterion).loss)

@@ -24,7 +24,7 @@ from ..solvers import (
     minimise_softmax,
     rows_of,
 )
-from .held_out import HeldOutRows, Judging, least, squared_errors
+from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance must bring.
@@ -97,6 +97,23 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
     return alpha, scores[alpha]
 
 
+class KernelSplit:
+    """The kernel matrix of some rows and of those held out, whose loss is asked for several penalties."""
+
+    def __init__(
+        self, K: Array, targets: Array, weights: Array, kept: Array, held: Array, criterion: Criterion
+    ) -> None:
+        self._inner, self._outer = K[np.ix_(kept, kept)], K[np.ix_(held, kept)]
+        self._mean = np.average(targets[kept], axis=0, weights=weights[kept])
+        self._targets, self._weights = targets[kept] - self._mean, weights[kept]
+        self._held, self._held_weights, self._criterion = held, weights[held], criterion
+
+    def loss(self, alpha: float) -> float:
+        """Give the weighted sum of the losses of the rows that are held out."""
+        coefficients, _ = kernel_ridge_by_cholesky(self._inner, self._targets, self._weights, alpha)
+        return least(self._held_weights @ self._criterion(self._outer @ coefficients + self._mean, self._held))
+
+
 def kernel_score(matrix: Array, targets: Array, weights: Array | None, judging: Judging) -> tuple[float, float]:
     """Give the penalty, in steps of half a power of ten, of the least error of held-out rows, and that error.
 
@@ -104,23 +121,19 @@ def kernel_score(matrix: Array, targets: Array, weights: Array | None, judging: 
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
     criterion = judging.criterion or squared_errors(targets)
-    splits = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in (0, 1)]
-    splits = [(kept, held) for kept, held in splits if len(kept) and len(held)] or [(np.arange(len(matrix)),) * 2]
-    blocks = [(matrix[np.ix_(kept, kept)], matrix[np.ix_(held, kept)]) for kept, held in splits]
-    means = [np.average(targets[kept], axis=0, weights=w[kept]) for kept, _ in splits]
+    sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in (0, 1)]
+    sides = [(kept, held) for kept, held in sides if len(kept) and len(held)] or [(np.arange(len(matrix)),) * 2]
+    splits = [KernelSplit(matrix, targets, w, kept, held, criterion) for kept, held in sides]
     errors: dict[float, float] = {}
 
     def error(exponent: float) -> float:
         if exponent not in errors:
-            alpha, errors[exponent] = w.sum() * 10.0**exponent, 0.0
-            for (kept, held), (inner, outer), mean in zip(splits, blocks, means, strict=True):
-                coefficients, _ = kernel_ridge_by_cholesky(inner, targets[kept] - mean, w[kept], alpha)
-                errors[exponent] += least(w[held] @ criterion(outer @ coefficients + mean, held))
+            errors[exponent] = sum(split.loss(float(w.sum() * 10.0**exponent)) for split in splits)
         return errors[exponent]
 
     best = downhill(error, -4.0, step=1.0, low=-8.0, high=1.0)
     best = min((best, best - 0.5, best + 0.5), key=error)
-    return float(w.sum() * 10.0**best), errors[best] / float(sum(w[held].sum() for _, held in splits))
+    return float(w.sum() * 10.0**best), errors[best] / float(sum(w[held].sum() for _, held in sides))
 
 
 def downhill(error: Callable[[float], float], start: float, step: float, low: float, high: float) -> float:
