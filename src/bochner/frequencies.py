@@ -43,7 +43,7 @@ class DenseFrequencies:
 
     def typical_phases(self, spread: Array) -> Array:
         """Give the standard deviation of each phase over data with these standard deviations of the columns."""
-        return np.sqrt(np.square(self.matrix * spread).sum(axis=1))
+        return np.sqrt(np.einsum("pd,pd,d->p", self.matrix, self.matrix, np.square(spread)))  # no array of squares
 
 
 @dataclass(frozen=True)

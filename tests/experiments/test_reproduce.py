@@ -63,6 +63,17 @@ def test_a_split_is_drawn_by_the_seed():
         assert len(first.y_train) == len(first.X_train)
 
 
+def test_columns_are_left_out():
+    data = datasets.load("diabetes")
+    assert measures.without_columns({}, data) is data
+    fewer = measures.without_columns({"without": 2}, data)
+    for X, whole in ((fewer.X_train, data.X_train), (fewer.X_test, data.X_test)):
+        assert X.shape == (len(whole), whole.shape[1] - 1)
+        np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-6)
+        np.testing.assert_allclose(X[:, 1] * whole[:, 3], X[:, 2] * whole[:, 1], atol=1e-6)
+    assert np.array_equal(fewer.y_test, data.y_test)
+
+
 def test_a_second_run_measures_nothing(results, capsys):
     before = {path.name: path.stat().st_mtime_ns for path in results.glob("*.jsonl")}
     told = []

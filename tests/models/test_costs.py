@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn import config_context
 
-from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor
-from bochner.models import costs, random_feature
+from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, RandomFeatures
+from bochner.models import costs, linear
 
 PLENTY = 2.0**40
 
@@ -76,6 +76,27 @@ def test_the_working_memory_of_scikit_learn_is_the_limit():
     assert abs(model.predict(X) - expected).max() < 1e-3
 
 
+@pytest.mark.parametrize("widest", [costs.WIDEST_GRAM, 128], ids=["products", "rows"])
+def test_features_are_kept_for_all_passes_if_there_is_room(widest, monkeypatch):
+    monkeypatch.setattr(linear, "WIDEST_GRAM", widest)
+    n_rows, write = [], RandomFeatures._write_rows
+
+    def counted(self, plan, X, rows, out):
+        n_rows.append(len(out))
+        write(self, plan, X, rows, out)
+
+    monkeypatch.setattr(RandomFeatures, "_write_rows", counted)
+    model, found = RandomFeatureRegressor(Laplacian(), 256, alpha=0.1, solver="conjugate_gradient", random_state=0), []
+    for memory in (64, 1):
+        n_rows.clear()
+        with config_context(working_memory=memory):
+            model.fit(X, Y)
+        found.append((sum(n_rows), model.predict(X)))
+    (kept, expected), (anew, predicted) = found
+    assert kept < min(anew, 5 * len(X))  # the rows once, the preconditioner, and two passes for error bars
+    np.testing.assert_allclose(predicted, expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("solver", ["gram", "conjugate_gradient"])
 def test_a_solver_that_is_asked_for_is_taken(solver):
     for estimator in (RandomFeatureRegressor, RandomFeatureClassifier):
@@ -95,7 +116,7 @@ TOO_LARGE = r"^RandomFeature\w+ with n_components=1024 needs about .* GiB .* are
 
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch):
-    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
     assert not hasattr(model, "features_")
@@ -104,15 +125,15 @@ def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_features_are_drawn(model, monkeypatch):
     """The frequencies of an absurd width are themselves more than there is."""
-    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
-    monkeypatch.setattr(random_feature.RandomFeatures, "fit", lambda *_: pytest.fail("the features were drawn"))
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(RandomFeatures, "fit", lambda *_: pytest.fail("the features were drawn"))
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
 
 
 def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
     """Blocks would do, but the Gram matrix that was asked for does not fit."""
-    monkeypatch.setattr(random_feature, "_available_memory", lambda: 24e6)
+    monkeypatch.setattr(costs, "available_memory", lambda: 24e6)
     model = RandomFeatureRegressor(Laplacian(), 1024, alpha=1.0, solver="gram")
     assert problem(100, 1024, item_size=8).gram_memory > 24e6 > problem(100, 1024, item_size=8).blocks_memory
     with pytest.raises(MemoryError, match=r"n_components=1024"):
@@ -121,11 +142,11 @@ def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
 
 @pytest.mark.parametrize("name", ["regressor", "log loss", "squared error"])
 def test_a_stream_beyond_the_memory_is_told_too(name, monkeypatch):
-    monkeypatch.setattr(random_feature, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
     model, classes = ESTIMATORS[name], {} if name == "regressor" else {"classes": [False, True]}
     with pytest.raises(MemoryError, match=r"n_components=1024"):
         model.partial_fit(X[:100], Y[:100] > 0, **classes)
 
 
 def test_the_available_memory_is_a_number_of_bytes():
-    assert random_feature._available_memory() > 1e6
+    assert costs.available_memory() > 1e6

@@ -250,9 +250,10 @@ def _best_penalty(
     mean, cross = moments(design, targets, w)
     normal, penalties = centred_normal(design, w, mean), np.repeat(alphas, targets.shape[1])
     found = conjugate_gradient(
-        lambda V: normal(V) + penalties * V,
+        normal,
         np.tile(cross, len(alphas)),
         preconditioner.solve,
+        shifts=penalties,
         tolerance=_ROUGH,
         max_iter=min(_ROUGH_ITERATIONS, effort.max_iter),
         progress=lambda _, done: effort.progress("Penalties", done),
@@ -307,15 +308,15 @@ class Preconditioning:
         design, weights = some.design, some.weights
         self._scale = curvature * total / _total(design, weights)
         telling = design.telling("Preconditioner", effort.progress)
-        self._kept, self._rows, self._made = design, None, dict[float, Preconditioner]()
+        self._design, self._rows, self._made = design, None, dict[float, Preconditioner]()
         if design.shape[1] <= WIDEST_GRAM:
             precise = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= SMALL
             self._gram = gram_of(telling, np.zeros((design.shape[0], 1)), weights, precise)
             self.mean = self._gram.feature_mean
         else:
-            self.mean = telling.mean(weights)
-            self._rows = RowSample(design, self.mean, self._scale, weights)
-            self._kept = design.kept() if some.may_be_kept else design
+            kept = telling.kept() if some.may_be_kept else design
+            self.mean = kept.mean(weights)
+            self._rows = RowSample(kept, self.mean, self._scale, weights)
 
     def at(self, alpha: float) -> Preconditioner:
         """Give the preconditioner for a penalty."""
@@ -323,12 +324,12 @@ class Preconditioning:
             if self._rows is None:
                 self._made = {alpha: gram_preconditioner(self._gram, self._scale, alpha)}
             else:
-                self._made = {alpha: self._rows.inverse(self._rows.damping(alpha)).with_design(self._kept)}
+                self._made = {alpha: self._rows.inverse(self._rows.damping(alpha))}
         return self._made[alpha]
 
     def inverse_at(self, alpha: float) -> Preconditioner:
-        """Give the inverse with the penalty alone, without damping: for variances."""
-        return self.at(alpha) if self._rows is None else self._rows.inverse(alpha)
+        """Give the inverse with the penalty alone, without damping: for variances, so it holds no features."""
+        return self.at(alpha) if self._rows is None else self._rows.inverse(alpha).with_design(self._design)
 
 
 def _goal(design: Design, tolerance: float, smallest: float, most: int) -> float:

@@ -86,6 +86,10 @@ class RandomFeatureModel(KernelMachine):
     def _design(self, features: RandomFeatures, X: Any) -> Design:
         return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
 
+    def _kept_if_small(self, design: Design, problem: costs.Problem) -> Design:
+        """Keep the features for all passes over them if the memory allowed can hold them."""
+        return design.kept() if design.n_bytes <= problem.memory else design
+
     def _some(
         self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
     ) -> Sample:
@@ -108,7 +112,7 @@ class RandomFeatureModel(KernelMachine):
 
     def _check_memory(self, problem: costs.Problem, solver: str) -> None:
         """Raise, before any work, if the solver would not find the memory that it cannot do without."""
-        available = _available_memory()
+        available = costs.available_memory()
         needed = problem.gram_memory if solver == "gram" else problem.blocks_memory
         if needed > available:
             raise MemoryError(
@@ -140,6 +144,7 @@ class RandomFeatureModel(KernelMachine):
             weight = float(X.shape[0] if weights is None else weights.sum())
             alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight) if alpha is None else [alpha]
             some = self._some(features, X, weights, problem, rng)
+            design = self._kept_if_small(design, problem)
             model = ridge_by_iteration(design, some, targets, weights, alphas, judging, self._effort(progress))
         self._warn(model)
         return model
@@ -216,13 +221,3 @@ class RandomFeatureModel(KernelMachine):
 def _precision(X: Any) -> np.dtype[Any]:
     """Give the precision that data are computed in."""
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-
-
-def _available_memory() -> float:
-    """Bytes of memory that are free, as far as the system tells; infinity where it does not."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-        return float(found[0]) * 1024.0
-    except (OSError, IndexError):
-        return np.inf

@@ -168,11 +168,9 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             criterion = tempered_log_losses(codes, np.average(targets, axis=0, weights=weights))
             return self._fit_ridge(features, X, targets, weights, trial, rng, progress, criterion)
         alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
-        design = self._design(features, X)
         problem = self._problem(X, n_classes)
         some = self._some(features, X, weights, problem, rng)
-        if design.n_bytes <= problem.memory:
-            design = design.kept()
+        design = self._kept_if_small(self._design(features, X), problem)
         model = softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(progress))
         self._warn(model)
         return model

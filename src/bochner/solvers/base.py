@@ -110,8 +110,9 @@ class Design(ABC):
             self._tell(rows.stop / self.shape[0])
 
     @property
-    def _rows_in_cache(self) -> int:
-        return max(_FEWEST_ROWS, min(_MOST_ROWS, _NUMBERS_IN_CACHE // self.shape[1]))
+    @abstractmethod
+    def _rows_at_once(self) -> int:
+        """Rows of a block in `total`."""
 
     @property
     def n_bytes(self) -> int:
@@ -127,17 +128,22 @@ class Design(ABC):
     def kept(self, block_rows: int = 512, dtype: Any = None) -> Design:
         """Compute the whole matrix once and keep it, in another precision if one is given."""
         matrix = np.empty(self.shape, dtype=self.dtype if dtype is None else dtype)
-        for rows, block in self:
-            matrix[rows] = block
+        for rows in slices(self.shape[0], self.block_rows):
+            place = matrix[rows]
+            block = self.rows(rows, place if matrix.dtype == self.dtype else None)
+            if block is not place:
+                place[...] = block
+            self._tell(rows.stop / self.shape[0])
         return Design.of(matrix, block_rows)
 
     def total(self, contribution: Contribution) -> tuple[NDArray[np.float64], ...]:
         """Add up the arrays that ``contribution(rows, block)`` gives for blocks of rows.
 
-        Blocks are so small that they stay in a core's cache between being made and being used, and are worked on in
-        parallel. The sums are in float64 and in an order that does not depend on the number of threads.
+        Blocks are worked on in parallel. Those that are made anew are so small that they stay in a core's cache until
+        they are used; those that are kept are larger, since adding up takes time too. The sums are in float64 and in an
+        order that does not depend on the number of threads.
         """
-        block_rows = min(self.block_rows, self._rows_in_cache)
+        block_rows = self._rows_at_once
         blocks = slices(self.shape[0], block_rows)
 
         def sums_of(lane: slice) -> list[NDArray[np.float64]]:
@@ -163,7 +169,7 @@ class Design(ABC):
     def transposed_product(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply the transpose by an (n, k) matrix from the right."""
         single = Z.astype(self.dtype)
-        return self.total(lambda rows, block: (block.T @ single[rows],))[0]
+        return self.total(lambda rows, block: (single[rows].T @ block,))[0].T
 
     def mean(self, weights: Array | None = None) -> NDArray[np.float64]:
         """Give the (weighted) mean row."""
@@ -186,6 +192,10 @@ class _KeptRows(Design):
 
     _read = rows
 
+    @property
+    def _rows_at_once(self) -> int:
+        return self.block_rows
+
 
 class _MadeRows(Design):
     def __init__(self, write: Write, shape: tuple[int, int], dtype: Any, block_rows: int) -> None:
@@ -198,8 +208,12 @@ class _MadeRows(Design):
         def fill(piece: slice) -> None:
             self._write(slice(rows.start + piece.start, rows.start + piece.stop), out[piece])
 
-        run(fill, slices(_length(rows), self._rows_in_cache))
+        run(fill, slices(_length(rows), self._rows_at_once))
         return out
+
+    @property
+    def _rows_at_once(self) -> int:
+        return min(self.block_rows, max(_FEWEST_ROWS, min(_MOST_ROWS, _NUMBERS_IN_CACHE // self.shape[1])))
 
     def _read(self, rows: slice, buffer: Array) -> Array:
         self._write(rows, buffer)

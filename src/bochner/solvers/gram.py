@@ -224,7 +224,7 @@ def refine(
     gram: Gram,
     alpha: float,
     factor: Factor,
-    tolerance: float = 1e-6,
+    tolerance: float = 3e-7,
     progress: Progress = ignore_progress,
 ) -> Solution:
     """Improve the solution for sums in float32, by conjugate gradients preconditioned with their factor.
@@ -234,9 +234,7 @@ def refine(
     """
     mean, right = moments(design, targets - gram.target_mean, weights)
     normal, start = centred_normal(design, weights, mean), factor.solve(gram.cross)
-    return conjugate_gradient(
-        lambda V: normal(V) + alpha * V, right, factor.solve, start, tolerance, max_iter=50, progress=progress
-    )
+    return conjugate_gradient(normal, right, factor.solve, start, alpha, tolerance, max_iter=50, progress=progress)
 
 
 class FoldedGram:

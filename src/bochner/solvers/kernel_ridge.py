@@ -89,13 +89,14 @@ def kernel_ridge(
     everything = slice(0, matrix.n_rows)
 
     def apply(V: Floats) -> Floats:
-        return roots * matrix.product(everything, roots * V) + alphas * V
+        return roots * matrix.product(everything, roots * V)
 
     solution = conjugate_gradient(
         apply,
         np.tile(roots * targets, len(penalties)),
         sample.inverse(weights, float(np.median(penalties))).solve,
         None if start is None else start / roots,
+        alphas,
         tolerance,
         max_iter,
         progress,

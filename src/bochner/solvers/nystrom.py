@@ -177,7 +177,7 @@ class SampleInverse:
     lower: Array
 
     def with_design(self, design: Design) -> SampleInverse:
-        """Give the same inverse, with the rows from elsewhere (as from memory)."""
+        """Give the same inverse, with the rows from elsewhere (as made anew, not kept)."""
         return replace(self, design=design)
 
     def solve(self, V: Floats) -> Floats:
