@@ -22,6 +22,8 @@ WIDEST_GRAM = 8192
 _LARGEST_SAMPLE = 8192
 #: Points of a sample that preconditions an exact machine, at most, and the iterations that it may cost.
 _MOST_POINTS, _ITERATIONS_FOR_SAMPLE = 4096, 3.0
+#: Columns of the data from which on a feature takes longer to be made than to be read from memory.
+MANY_COLUMNS = 64
 #: Factorisations that the choice of a penalty takes.
 _PENALTIES = 7
 

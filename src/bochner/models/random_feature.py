@@ -86,10 +86,6 @@ class RandomFeatureModel(KernelMachine):
     def _design(self, features: RandomFeatures, X: Any) -> Design:
         return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
 
-    def _kept_if_small(self, design: Design, problem: costs.Problem) -> Design:
-        """Keep the features for all passes over them if the memory allowed can hold them."""
-        return design.kept() if design.n_bytes <= problem.memory else design
-
     def _some(
         self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
     ) -> Sample:
@@ -144,7 +140,8 @@ class RandomFeatureModel(KernelMachine):
             weight = float(X.shape[0] if weights is None else weights.sum())
             alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight) if alpha is None else [alpha]
             some = self._some(features, X, weights, problem, rng)
-            design = self._kept_if_small(design, problem)
+            if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
+                design = design.kept()
             model = ridge_by_iteration(design, some, targets, weights, alphas, judging, self._effort(progress))
         self._warn(model)
         return model

@@ -170,7 +170,9 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
         problem = self._problem(X, n_classes)
         some = self._some(features, X, weights, problem, rng)
-        design = self._kept_if_small(self._design(features, X), problem)
+        design = self._design(features, X)
+        if design.n_bytes <= problem.memory:
+            design = design.kept()
         model = softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(progress))
         self._warn(model)
         return model
