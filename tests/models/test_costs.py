@@ -76,7 +76,7 @@ def test_the_working_memory_of_scikit_learn_is_the_limit():
     assert abs(model.predict(X) - expected).max() < 1e-3
 
 
-@pytest.mark.parametrize("n_columns, widest", [(3, costs.WIDEST_GRAM), (70, costs.WIDEST_GRAM), (70, 128)])
+@pytest.mark.parametrize(("n_columns", "widest"), [(3, costs.WIDEST_GRAM), (70, costs.WIDEST_GRAM), (70, 128)])
 def test_features_that_are_costly_are_kept_for_all_passes_if_there_is_room(n_columns, widest, monkeypatch):
     monkeypatch.setattr(linear, "WIDEST_GRAM", widest)
     n_rows, write = [], RandomFeatures._write_rows

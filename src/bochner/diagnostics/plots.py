@@ -279,6 +279,7 @@ def learned_metric_figure(model: Any, shape: tuple[int, ...] | None = None) -> F
     plot_rounds(left, model.history_, model.best_round_)
     plot_importances(middle, model.feature_importances_, names, shape=shape)
     plot_metric(right, model.metric_, names)
+    right.set_aspect("auto")  # a square that fills its place would push long names out of the figure
     return figure
 
 
