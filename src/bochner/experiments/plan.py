@@ -1,8 +1,9 @@
 """From a TOML file to the settings that are to be measured.
 
-A file has a ``title``, what it is ``about``, the ``paper``'s name of it, the ``kind`` of measurement, and a ``grid`` of
-lists whose product are the settings. Tables ``[[set]]`` add values, or change them, where others have given ones;
-tables ``[[skip]]`` leave settings out; what comes later counts. ``quick`` has the same on small data.
+A file has a ``title``, what it is ``about``, the ``paper``'s name of it, its ``place`` among the others, the ``kind``
+of measurement, and a ``grid`` of lists whose product are the settings. Tables ``[[set]]`` add values, or change them,
+where others have given ones; tables ``[[skip]]`` leave settings out; what comes later counts. ``quick`` has the same on
+small data.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -49,17 +50,27 @@ class Experiment:
 
 
 def names() -> list[str]:
-    """Give the names of the experiments: those of the files."""
-    found = (path.name for path in files(__package__).joinpath("plans").iterdir())
-    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+    """Give the names of the experiments: those of the files, in their places."""
+    return list(_files())
+
+
+@lru_cache(maxsize=1)
+def _files() -> dict[str, Values]:
+    """Read all plans."""
+    paths = files(__package__).joinpath("plans").iterdir()
+    found = {
+        path.name.removesuffix(".toml"): tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in paths
+        if path.name.endswith(".toml")
+    }
+    return dict(sorted(found.items(), key=lambda item: item[1]["place"]))
 
 
 def read(name: str, quick: bool = False) -> Experiment:
     """Read an experiment, whole or the quick version of it."""
     if name not in names():
         raise ValueError(f"There is no experiment {name!r}. Known are {', '.join(names())}.")
-    text = files(__package__).joinpath("plans", f"{name}.toml").read_text(encoding="utf-8")
-    file = tomllib.loads(text)
+    file = _files()[name]
     part = file["quick"] if quick else file
     settings = tuple(Setting(name, file["kind"], values) for values in expanded(part))
     return Experiment(name, file["title"], file["about"], file["paper"], file["kind"], settings)
