@@ -10,7 +10,7 @@ import pytest
 
 from bochner import datasets, experiments
 from bochner.cli import main
-from bochner.experiments import measures, plan, records, svg, tables
+from bochner.experiments import measures, plan, records, svg, tables, views
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -124,6 +124,26 @@ def test_an_interrupted_run_loses_the_setting_it_was_in_only(tmp_path):
 def test_what_is_wrong_is_told(arguments, said, tmp_path, capsys):
     assert main(["reproduce", *arguments, "--output", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def growing(n_rows, score, **setting):
+    line = {"dataset": "covtype", "kernel": "laplacian", "method": "exact", "seed": 0, "n_rows": n_rows}
+    return {"setting": line | setting, "figures": {"score": score, "n_rows": n_rows}}
+
+
+def test_growth_is_continued_to_the_rows_of_the_paper():
+    # Errors that fall with the root of the rows: 0.4 at 10,000 and 0.2 at 40,000.
+    found = [growing(n, 1.0 - 40.0 / np.sqrt(n)) for n in (10_000, 20_000, 40_000)]
+    (scores, continued), (plot,) = views.growth(found)
+    assert [row[4:] for row in scores.rows] == [[10_000, "60.00"], [20_000, "71.72"], [40_000, "80.00"]]
+    (row,) = continued.rows
+    assert [str(cell) for cell in row[4:]] == ["40000", "80.00", "-0.50", "464000", "94.1 ▼", "95.5"]
+    assert len(plot.lines) == 1
+
+
+def test_growth_goes_on_in_other_experiments():
+    own, same, other = growing(10_000, 0.6), growing(50_000, 0.8), growing(50_000, 0.8, kernel="matern")
+    assert views.continuing([own], [same, other]) == [same]
 
 
 # --- what the page is made of ----------------------------------------------------------------------------------------

@@ -56,6 +56,21 @@ def test_the_metric_concentrates_on_the_inputs_that_matter():
     assert model.metric_.shape in ((20,), (20, 20))
 
 
+def test_defaults_find_the_inputs_that_matter():
+    X, y = product_of_two()
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=256), random_state=0).fit(X, y)
+    diagonal = model.metric_ if model.metric_.ndim == 1 else np.diag(model.metric_)
+    assert diagonal[:2].sum() > 0.95 * diagonal.sum()
+    assert len(model.history_) <= 6
+    assert [entry["round"] for entry in model.history_] == list(range(len(model.history_)))
+
+
+def test_the_form_of_the_first_round_is_kept():
+    X, y = product_of_two(600, 5)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=128), 3, random_state=0).fit(X, y)
+    assert len({entry["form"].split(",")[0] for entry in model.history_[1:]}) == 1
+
+
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_classes_count_as_outputs(loss):
     X, y = product_of_two(1200, 8)

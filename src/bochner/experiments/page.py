@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import records as stored
 from .plan import Experiment
-from .views import KINDS, View
+from .views import KINDS, View, continuing
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: auto; padding: 1rem; color: #1a1a1a; }
@@ -37,7 +37,10 @@ def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
 
 def _view(folder: Path, experiment: Experiment) -> View | None:
     found = stored.read(folder, experiment.name)
-    return KINDS[experiment.kind](found) if found else None
+    if not found:
+        return None
+    beside = [record for name in experiment.beside for record in stored.read(folder, name)]
+    return KINDS[experiment.kind](found + continuing(found, beside))
 
 
 def _page(shown: Iterable[tuple[Experiment, View]]) -> str:

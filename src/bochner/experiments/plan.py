@@ -1,9 +1,9 @@
 """From a TOML file to the settings that are to be measured.
 
 A file has a ``title``, what it is ``about``, the ``paper``'s name of it, its ``place`` among the others, the ``kind``
-of measurement, and a ``grid`` of lists whose product are the settings. Tables ``[[set]]`` add values, or change them,
-where others have given ones; tables ``[[skip]]`` leave settings out; what comes later counts. ``quick`` has the same on
-small data.
+of measurement, experiments that are shown ``beside`` it, and a ``grid`` of lists whose product are the settings. Tables
+``[[set]]`` add values, or change them, where others have given ones; tables ``[[skip]]`` leave settings out; what comes
+later counts. ``quick`` has the same on small data.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Experiment:
     paper: str
     kind: str
     settings: tuple[Setting, ...]
+    beside: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -73,7 +74,8 @@ def read(name: str, quick: bool = False) -> Experiment:
     file = _files()[name]
     part = file["quick"] if quick else file
     settings = tuple(Setting(name, file["kind"], values) for values in expanded(part))
-    return Experiment(name, file["title"], file["about"], file["paper"], file["kind"], settings)
+    beside = tuple(file.get("beside", ()))
+    return Experiment(name, file["title"], file["about"], file["paper"], file["kind"], settings, beside)
 
 
 def expanded(part: Values) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from .measures import SCHEMES
 from .records import Record
 from .svg import Line, Plot
@@ -210,19 +212,50 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
     ]
 
 
+#: What the records of one line of growth have in common.
+_LINE = ("dataset", "kernel", "method", "n_components", "without", "seed")
+
+
+def continuing(records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
+    """Give those of other records that continue the lines of some."""
+    lines = grouped(records, *_LINE)
+    return [record for key, group in grouped(others, *_LINE).items() if key in lines for record in group]
+
+
 def growth(records: Sequence[Record]) -> View:
-    """Scores over the number of rows that are fitted."""
-    rows, plots = [], []
-    for (dataset,), group in grouped(records, "dataset").items():
-        for (kernel, method, width, _), at_one in grouped(group, "kernel", "method", "n_components", "n_rows").items():
-            score = number_with_interval([100.0 * s for s in figures(at_one, "score")], 2)
-            n_rows = max(figures(at_one, "n_rows"))
-            rows.append([dataset, kernel, method, width, n_rows, score, f"{max(figures(at_one, 'fit seconds')):.1f}"])
-        lines = _curves(group, "n_rows", "method", list(SCHEMES), "score")
-        lines = [replace(line, y=[1.0 - score for score in line.y]) for line in lines]
-        plots.append(Plot(dataset, "rows", "1 - score", lines))
-    columns = ["data", "kernel", "method", "features", "rows", "score", "seconds"]
-    return [Table("Scores over the number of rows", columns, rows)], plots
+    """Scores over the number of rows that are fitted, and what they would be at the paper's number of rows."""
+    rows, continued, plots = [], [], []
+    for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
+        lines = []
+        for (method,), of_method in grouped(group, "method").items():
+            points = {r["figures"]["n_rows"]: r["figures"]["score"] for r in of_method}
+            n, errors = sorted(points), [1.0 - points[size] for size in sorted(points)]
+            lines.append(Line(method, n, errors))
+            width = of_method[0]["setting"].get("n_components", "")
+            line = [dataset, kernel, method, width]
+            rows += [[*line, size, f"{100.0 * points[size]:.2f}"] for size in n]
+            continued += [[*line, *at_end] for at_end in _at_the_papers_rows(dataset, kernel, method, n, errors)]
+        plots.append(Plot(f"{dataset}, {kernel}", "rows", "1 - score", lines))
+    columns = ["data", "kernel", "method", "features", "rows"]
+    tables = [Table("Scores over the number of rows", [*columns, "score"], rows)]
+    if continued:
+        names = [*columns, "score", "power of the rows", "rows of the paper", "score there", "paper"]
+        tables.append(Table("Continued to the paper's number of rows", names, continued))
+    return tables, plots
+
+
+def _at_the_papers_rows(
+    dataset: str, kernel: str, method: str, n: Sequence[int], errors: Sequence[float]
+) -> Iterable[list[Any]]:
+    """Continue a line by the power law through its last three points, from its last one."""
+    published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
+    if published is None or len(n) < 2:
+        return
+    at = paper()["rows"][dataset]
+    power = float(np.polyfit(np.log(n[-3:]), np.log(errors[-3:]), 1)[0])
+    score = 100.0 * (1.0 - errors[-1] * (max(at, n[-1]) / n[-1]) ** power)
+    last = f"{100.0 * (1.0 - errors[-1]):.2f}"
+    yield [n[-1], last, f"{power:.2f}", at, compared([score], published, 1, _TOLERANCE), published]
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------

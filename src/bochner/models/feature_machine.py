@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,12 +58,13 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     n_iter : int, default=5
         Rounds at most; two rounds without a better score end them earlier.
     metric : {"auto", "full", "diagonal"}, default="auto"
-        Whether M is a matrix or diagonal; "auto" tries both, up to 1024 inputs.
+        Whether M is a matrix or diagonal; "auto" fits the first round with both, up to 1024 inputs, and goes on with
+        the better.
     power : float or "auto", default="auto"
-        Power of the average outer product that is taken for M; "auto" tries 1/2 and 1.
+        Power of the average outer product that is taken for M; "auto" tries 1 and 1/2.
     ridge : float or "auto", default="auto"
         Share of the identity that is added; "auto" tries 0 and 0.03.
-    center : bool or "auto", default=False
+    center : bool or "auto", default="auto"
         Subtract the mean gradient, which a linear trend has.
     smoothing : float or "auto", default="auto"
         Width of the Gaussian that the function is smoothed by before its gradient is taken, as a share of the median
@@ -111,7 +111,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         metric: str = "auto",
         power: float | str = "auto",
         ridge: float | str = "auto",
-        center: bool | str = False,
+        center: bool | str = "auto",
         smoothing: float | str = "auto",
         verbose: bool = False,
         random_state: Any = None,
@@ -151,14 +151,21 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         return as_generator(self, self.random_state)
 
     def _forms(self, n_inputs: int) -> list[Form]:
-        """Give the ways to make a metric that are to be tried."""
+        """Give the forms of a metric that are to be compared, each with the options that it begins with."""
         diagonals = {"full": [False], "diagonal": [True], "auto": [False, True]}[self.metric]
         if self.metric == "auto" and n_inputs > _WIDEST_FULL:
             diagonals = [True]
-        powers: Sequence[float] = POWERS if self.power == "auto" else [float(self.power)]
-        ridges: Sequence[float] = RIDGES if self.ridge == "auto" else [float(self.ridge)]
-        centred = [False, True] if self.center == "auto" else [bool(self.center)]
-        return [Form(*form) for form in itertools.product(diagonals, powers, ridges, centred)]
+        first = {name: values[0] for name, values in self._options().items()}
+        return [Form(diagonal, **first) for diagonal in diagonals]
+
+    def _options(self) -> dict[str, list[Any]]:
+        """Give the values of the other properties of a form that are to be tried."""
+        allowed = {"power": POWERS, "ridge": RIDGES, "centred": (False, True)}
+        given = {"power": self.power, "ridge": self.ridge, "centred": self.center}
+        return {
+            name: list(allowed[name]) if isinstance(value, str) else [type(allowed[name][0])(value)]
+            for name, value in given.items()
+        }
 
     # --- rounds -------------------------------------------------------------------------------------------------
 
@@ -185,7 +192,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         with progress_bar(self.verbose) as progress:
             rounds = Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
-            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), widths)
+            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self._options(), widths)
             progress("last fit", 1.0)
             fitted = clone(machine)
             if rounds.best.kernel is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from .trials import Trial
 Floats = NDArray[np.float64]
 
 #: Powers of M that are tried: the outer product itself, and its root, which is milder.
-POWERS = (0.5, 1.0)
+POWERS = (1.0, 0.5)
 #: Shares of the identity that are tried.
 RIDGES = (0.0, 0.03)
 # Of the trace: what is smaller is taken for nothing.
@@ -70,40 +71,49 @@ def _matrix_power(matrix: Floats, power: float) -> Floats | None:
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel with a metric, its score in the trial (the less, the better), and the ways tried, the best first."""
+    """A kernel with a metric, its score in the trial (the less, the better), and how the metric was made."""
 
     kernel: Kernel
     score: float
-    ranking: tuple[Form, ...]
-
-    @property
-    def form(self) -> Form:
-        """How the metric was made."""
-        return self.ranking[0]
+    form: Form
+    width: float = 0.0
 
 
 def best_kernel(
-    kernel: Kernel, forms: Sequence[Form], moments: GradientMoments, trial: Trial, retune: bool
+    kernel: Kernel,
+    start: Form,
+    options: Mapping[str, Sequence[Any]],
+    moments: GradientMoments,
+    trial: Trial,
+    retune: bool,
 ) -> Choice | None:
-    """Try all forms, each with a length scale as long, relative to the median distance, as the kernel has it now.
+    """Change the properties of a form, one after the other, to the values that are best in the trial.
 
-    The best one gets a length scale of its own, if that is left to us. None if the gradients vanish.
+    Each form gets a length scale as long, relative to the median distance, as the kernel has it now; the best one has
+    it tuned, if that is left to us. None if the gradients vanish.
     """
     kernel, rows = with_one_length_scale(kernel), trial.distinct_rows()
     relative = kernel.length_scale / median_distance(kernel, rows)
-    found: dict[Form, Kernel] = {}
-    for form in forms:
+
+    def tried(form: Form) -> Choice | None:
         metric = form.metric(moments)
-        if metric is not None:
-            unscaled = kernel.replace(metric=metric)
-            found[form] = unscaled.replace(length_scale=relative * median_distance(unscaled, rows))
-    if not found:
-        return None
-    ranking = tuple(sorted(found, key=lambda form: trial.score(found[form])))
-    best = found[ranking[0]]
-    if retune:
-        best = _retuned(best, trial)
-    return Choice(best, trial.score(best), ranking)
+        if metric is None:
+            return None
+        unscaled = kernel.replace(metric=metric)
+        scaled = unscaled.replace(length_scale=relative * median_distance(unscaled, rows))
+        return Choice(scaled, trial.score(scaled), form)
+
+    best = tried(start)
+    for name, values in options.items():
+        form = start if best is None else best.form
+        for value in values:
+            other = tried(replace(form, **{name: value}))
+            if other is not None and (best is None or other.score < best.score):
+                best = other
+    if best is None or not retune:
+        return best
+    tuned = _retuned(best.kernel, trial)
+    return replace(best, kernel=tuned, score=trial.score(tuned))
 
 
 def with_one_length_scale(kernel: Kernel) -> Kernel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,8 +26,6 @@ _ROWS_OF_ROUNDS = 65_536
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
 _PATIENCE = 2
-#: Ways to make a metric that are tried in every round.
-_TRIED_AGAIN = 3
 
 
 @dataclass(frozen=True)
@@ -73,54 +71,54 @@ class Rounds:
         self.history: list[dict[str, Any]] = []
         self.best = Best(0, None, np.inf)
 
-    def run(self, n_rounds: int, forms: Sequence[Form], widths: Sequence[float]) -> None:
-        """Go on until the last round, or until the score has not become better for two."""
-        choice: Choice | None = None
+    def run(
+        self, n_rounds: int, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
+    ) -> None:
+        """Go on until the last round, or until the score has not become better for two.
+
+        The first round fits the best metric of each of the forms, and the next ones go on with the better of these and
+        its width of the smoothing; the other options are tried in every round.
+        """
         if n_rounds == 0:
             return
-        for number in range(n_rounds + 1):
-            model = self._fit(number, n_rounds, choice)
-            if number == n_rounds or number - self.best.number >= _PATIENCE:
-                return
-            if choice is None:
-                choice, widths = self._first_choice(model, forms, widths)
-            else:
-                choice = self._choose(model, choice.ranking[:_TRIED_AGAIN], widths[0])
-            if choice is None:
+        model, _ = self._round(0, n_rounds, [None])
+        for number in range(1, n_rounds + 1):
+            choices = self._choices(model, forms, options, widths)
+            if not choices:
                 warnings.warn(
-                    f"The gradient of the function fitted in round {number} vanishes, so no metric can be learned from "
-                    f"it. The best round so far, {self.best.number}, is used.",
+                    f"The gradient of the function fitted in round {number - 1} vanishes, so no metric can be learned "
+                    f"from it. The best round so far, {self.best.number}, is used.",
                     UserWarning,
                     stacklevel=3,
                 )
                 return
+            model, chosen = self._round(number, n_rounds, choices)
+            if chosen is None or number - self.best.number >= _PATIENCE:
+                return
+            forms, widths = [chosen.form], [chosen.width]
 
-    def _first_choice(
-        self, model: Any, forms: Sequence[Form], widths: Sequence[float]
-    ) -> tuple[Choice | None, Sequence[float]]:
-        """Try all forms with the first width of the smoothing, then the best form with the others; give the best."""
-        first, *others = widths
-        best, chosen = self._choose(model, forms, first), first
-        if best is None:
-            return None, widths
-        for width in others:
-            other = self._choose(model, [best.form], width)
-            if other is not None and other.score < best.score:
-                best, chosen = replace(other, ranking=best.ranking), width
-        return best, [chosen]
+    def _choices(
+        self, model: Any, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
+    ) -> list[Choice]:
+        """Give the best metric of each form: of all options with the first width, then of the other widths."""
+        diagonal = all(form.diagonal for form in forms)
+        moments = {width: self._moments(model, width, diagonal) for width in widths}
+        found = []
+        for form in forms:
+            best: Choice | None = None
+            for width in widths:
+                given = (form, options) if best is None else (best.form, {})
+                other = best_kernel(model.kernel_, *given, moments[width], self._trial, self._retune)
+                if other is not None and (best is None or other.score < best.score):
+                    best = replace(other, width=width)
+            found += [] if best is None else [best]
+        return found
 
-    def _choose(self, model: Any, forms: Sequence[Form], width: float) -> Choice | None:
-        moments = self._moments(model, width, all(form.diagonal for form in forms))
-        return best_kernel(model.kernel_, forms, moments, self._trial, self._retune)
-
-    def _fit(self, number: int, n_rounds: int, choice: Choice | None) -> Any:
-        """Fit a round and judge it."""
+    def _round(self, number: int, n_rounds: int, choices: Sequence[Choice | None]) -> tuple[Any, Choice | None]:
+        """Fit the machine with each of some kernels, its own if there is none; judge them, and give the best."""
         start = time.perf_counter()
-        model = clone(self._machine)
-        if choice is not None:
-            model.set_params(kernel=choice.kernel)
-        model.fit(self._kept.X, self._kept.y, self._kept.weights)
-        error, score = self._judge(model)
+        fits = [(*self._fitted(choice), choice) for choice in choices]
+        error, score, model, choice = min(fits, key=lambda fit: fit[0])
         if error < self.best.error:
             self.best = Best(number, None if choice is None else choice.kernel, error)
         entry = {
@@ -134,7 +132,15 @@ class Rounds:
         }
         self.history.append(entry)
         self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
-        return model
+        return model, choice
+
+    def _fitted(self, choice: Choice | None) -> tuple[float, float, Any]:
+        """Fit the machine, and give its error and score on the held-out rows with it."""
+        model = clone(self._machine)
+        if choice is not None:
+            model.set_params(kernel=choice.kernel)
+        model.fit(self._kept.X, self._kept.y, self._kept.weights)
+        return *self._judge(model), model
 
     def _judge(self, model: Any) -> tuple[float, float]:
         """Give error and score on the held-out rows: squared errors, of the probabilities for classes."""
