@@ -40,7 +40,7 @@ RESULTS = Path(__file__).parent / "results"
 REST_SECONDS = 0.05
 TURN_SECONDS, FEWEST_CALLS, LONGEST_TURN_SECONDS = 0.3, 3, 1.5
 MISSING = "not installed"
-PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba", "torch", "xGPR")
+PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba", "torch", "xGPR", "xrfm")
 
 
 # Command line and optional peers
