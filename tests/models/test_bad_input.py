@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, RandomFeatures
-from bochner.models import linear
+from bochner.models import linear, logistic
 from bochner.solvers import FoldedGram
 
 RNG = np.random.default_rng(0)
@@ -239,7 +239,8 @@ def stop(*args, **more):
 def stop_late(monkeypatch, how):
     """Stop as late as possible: when all is computed but the last step."""
     if how == "fit":
-        monkeypatch.setattr(linear, "LinearModel", stop)
+        for module in (linear, logistic):
+            monkeypatch.setattr(module, "LinearModel", stop)
     else:
         update = FoldedGram.update
 

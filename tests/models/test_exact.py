@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from bochner import (
@@ -285,6 +286,25 @@ def test_log_loss_by_conjugate_gradients_is_stationary_with_a_small_penalty(alph
     residuals = np.eye(10)[y] - model.predict_proba(X / 16.0)
     error = np.linalg.norm(alpha * model.dual_coef_ - residuals) / np.linalg.norm(np.eye(10)[y] - 0.1)
     assert error < 2e-4
+
+
+@pytest.mark.parametrize("kind", ["exact", "features"])
+def test_penalties_of_many_columns_are_not_those_of_narrow_features(kind):
+    """Narrow features take for noise what they cannot tell apart: 0.1 would be their penalty for both."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2600, 200)).astype(np.float32)
+    y = (X @ rng.normal(size=(200, 4))).argmax(axis=1)
+    kernel, given = Laplacian("median"), {"loss": "log_loss", "random_state": 0}
+
+    def fitted(alpha):
+        if kind == "exact":
+            return KernelClassifier(kernel, alpha=alpha, **given).fit(X[:2100], y[:2100])
+        return RandomFeatureClassifier(kernel, 6000, alpha=alpha, **given).fit(X[:2100], y[:2100])
+
+    def loss(model):
+        return log_loss(y[2100:], model.predict_proba(X[2100:]))
+
+    assert loss(fitted("auto")) < {"exact": 0.8, "features": 0.97}[kind] * loss(fitted(0.1))
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")

@@ -53,7 +53,7 @@ def test_parts_are_equally_large(column):
 @pytest.mark.parametrize("n_components", [1, 2, 500, 1024, 4096, 22_528, 100_000])
 def test_the_shape_of_a_trial_is_allowed_and_bounded(n_components):
     for n_rows in (100, 3000, 16_000, 49_990, 10**7):
-        n_trial, width = tuning.trial_shape(n_rows, n_components, 8000)
+        n_trial, width = tuning.trial_shape(n_rows, n_components, 8000, 2048)
         assert width == 1 or width % 2 == 0
         assert min(n_components, 1024) <= width <= min(n_components, 2048)
         assert min(n_rows, 2000) <= n_trial <= min(n_rows, 8000)
@@ -61,7 +61,7 @@ def test_the_shape_of_a_trial_is_allowed_and_bounded(n_components):
 
 def test_a_trial_has_as_many_features_per_row_as_the_model():
     for n_rows, n_components in ((16_000, 2048), (60_000, 8192), (16_000, 16_384)):
-        n_trial, width = tuning.trial_shape(n_rows, n_components, 32_768)
+        n_trial, width = tuning.trial_shape(n_rows, n_components, 32_768, 2048)
         assert width / n_trial == pytest.approx(n_components / n_rows, rel=0.03)
 
 
@@ -137,3 +137,18 @@ def test_the_path_finds_the_penalty_of_the_least_log_loss(n_classes):
 
     assert loss == pytest.approx(expected(alpha), rel=1e-2)
     assert loss <= min(expected(10.0**e) for e in range(-4, 4)) * 1.01
+
+
+def test_roots_stand_for_features():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    X[50:] = X[:10]  # copies have nothing of their own
+    K = Laplacian(2.0)(X)
+    roots = tuning.roots_of(K)
+    assert roots.shape == (60, 50)
+    np.testing.assert_allclose(roots @ roots.T, K, atol=1e-5)
+
+
+def test_more_features_than_rows_are_tried_as_many():
+    wide = tuning.trial_shape(6000, 20_000, 8192, 16_000)
+    assert wide == (2000, 6666)
+    assert tuning.trial_shape(60_000, 4096, 8192, 16_000) == (8192, 1024)

@@ -5,6 +5,7 @@ Fits show how far they are, if that is wanted.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +30,6 @@ from bochner import (
 )
 from bochner.datasets import Dataset
 from bochner.diagnostics import approximation_error, expected_calibration_error
-from bochner.models.costs import available_memory
 
 from .plan import Values
 
@@ -47,7 +47,7 @@ SCHEMES = {
 }
 #: The paper says so for the calibration only; taken for all its tables.
 EXPONENT, NU = 0.7, 1.5
-#: Of the free memory, what features may take to be kept for all passes over them.
+#: Of the machine's memory, what features may take to be kept for all passes over them.
 _SHARE_OF_MEMORY = 0.6
 
 
@@ -172,11 +172,17 @@ def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
 
 
 def _fitted(model: Any, X: Array, y: Array) -> tuple[Any, float]:
-    """Fit, and give the time; features are kept if the free memory can hold them, kernel matrices never."""
+    """Fit, and give the time; features are kept if the memory can hold them, kernel matrices never."""
     exact = isinstance(model, (KernelRegressor, KernelClassifier))
-    room = None if exact else int(_SHARE_OF_MEMORY * min(available_memory(), 2.0**40) / 2**20)
-    with config_context(working_memory=room):
+    with config_context(working_memory=None if exact else _room()):
         return _timed(lambda: model.fit(X, y), 1)
+
+
+def _room() -> int | None:
+    """Give the ``working_memory`` for features, in MiB; None, which leaves it as it is, if the system does not tell."""
+    if not hasattr(os, "sysconf"):
+        return None
+    return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20)
 
 
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,20 +17,14 @@ from ..engine.schedule import slices
 from ..features import RandomFeatures
 from ..kernels import BY_NAME, Kernel
 from ..solvers import (
-    Design,
     Loss,
     PointSample,
-    Softmax,
     Solution,
     eigenpro,
-    gram_preconditioner,
     kernel_ridge,
     kernel_ridge_by_cholesky,
-    kernel_softmax,
     log_losses,
     log_odds,
-    minimise_softmax,
-    pivoted_cholesky,
 )
 from . import tuning
 from .base import KernelMachine
@@ -38,7 +32,8 @@ from .costs import points_for_preconditioner
 from .expansion import Expansion, KernelRows, Rows, Split
 from .gradients import gradients_of_expansion
 from .held_out import Criterion, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
-from .linear import gram_of
+from .linear import Effort
+from .logistic import softmax_by_conjugate_gradient, softmax_on_roots
 from .trials import KernelTrial, Narrow, RidgeTrial, Trial
 
 Array = NDArray[Any]
@@ -46,6 +41,8 @@ Floats = NDArray[np.float64]
 
 # Residual of solutions of which the best penalty is chosen.
 _ROUGH = 1e-2
+# Rows up to which logistic regression holds the roots of the kernel matrix: its iterations are many there.
+_MOST_ROOTS = 2048
 # Rows that are held out to choose, or to stop early, as a share and at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.05, 4096
 
@@ -133,44 +130,17 @@ class ExactModel(KernelMachine):
     ) -> Expansion:
         """Fit to (n,) codes of classes."""
         alpha = trial.penalty(kernel) if self._given_alpha is None else self._given_alpha
-        solver, intercept = self._chosen_solver(len(rows.X)), log_odds(rows.targets, n_classes, rows.weights)
+        solver, effort = self._chosen_solver(len(rows.X)), Effort(self.tol, self.max_iter, progress)
+        if self.solver == "auto" and len(rows.X) > _MOST_ROOTS:
+            solver = "conjugate_gradient"
         if solver == "cholesky":
             with tuning.threads_for((len(rows.X), len(rows.X))):
-                return self._softmax_on_roots(kernel, rows, n_classes, alpha, progress)
+                return softmax_on_roots(kernel, rows, n_classes, alpha, effort)
         if solver == "conjugate_gradient":
-            return self._softmax_by_conjugate_gradient(kernel, rows, intercept, alpha, rng, progress)
-        loss = _log_losses(rows.targets, n_classes, intercept)
+            order, sample_of = rng.permutation(len(rows.X)), partial(self._sample, n_columns=rows.X.shape[1])
+            return softmax_by_conjugate_gradient(kernel, rows, n_classes, alpha, effort, order, sample_of)
+        loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
         return self._by_eigenpro(kernel, rows, loss, alpha, plain_log_losses(rows.targets), rng, progress)
-
-    def _softmax_by_conjugate_gradient(
-        self, kernel: Kernel, rows: Rows, intercept: Floats, alpha: float, rng: np.random.Generator, progress: Any
-    ) -> Expansion:
-        order = rng.permutation(len(rows.X))
-        matrix, targets, weights = KernelRows(kernel, rows.X[order]), rows.targets[order], rows.weights[order]
-        sample = self._sample(matrix, rows.X.shape[1])
-        how = {"tolerance": self.tol, "max_iter": self.max_iter, "progress": progress}
-        solution = kernel_softmax(matrix, targets, intercept, alpha, weights, sample, **how)
-        coefficients = solution.value[np.argsort(order)]
-        return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
-
-    def _softmax_on_roots(self, kernel: Kernel, rows: Rows, n_classes: int, alpha: float, progress: Any) -> Expansion:
-        """Solve as logistic regression on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
-        n = len(rows.X)
-        lower, order = pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False), 1e-12 * n)
-        roots = np.empty_like(lower)
-        roots[order] = lower
-        design = Design.of(roots)
-        gram = gram_of(design, np.zeros((n, 1)), rows.weights, precise=n <= 1024)
-        problem = Softmax(design, rows.targets, n_classes, alpha, rows.weights, free_intercept=False)
-        preconditioner = gram_preconditioner(gram, problem.curvature, alpha)
-        goal = min(self.tol, 1e-10) if n <= 256 else self.tol
-        solution = minimise_softmax(
-            problem, preconditioner, tolerance=goal, max_iter=max(self.max_iter, 200), progress=progress
-        )
-        solution = replace(solution, converged=solution.residual <= self.tol)
-        rank, coefficients = lower.shape[1], np.zeros((n, problem.n_scores))
-        coefficients[order[:rank]] = solve_triangular(lower[:rank], solution.value[:-1], lower=True, trans=1)
-        return Expansion(rows.X, coefficients, solution.value[-1], alpha, "cholesky", solution)
 
     # --- iterations ---------------------------------------------------------------------------------------------
 

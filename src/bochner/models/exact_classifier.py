@@ -12,7 +12,7 @@ from . import labels
 from .classification import Classification
 from .exact import ExactModel
 from .expansion import Rows
-from .trials import LogLossTrial, Trial
+from .trials import KernelLogLossTrial, Trial
 
 
 class KernelClassifier(Classification, ExactModel):
@@ -84,7 +84,7 @@ class KernelClassifier(Classification, ExactModel):
 
     def _trial(self, X: Any, codes: Any, n_classes: int, weights: Any, rng: np.random.Generator) -> Trial:
         if self.loss == "log_loss":
-            return LogLossTrial(self._narrow(len(X)), X, codes, n_classes, weights, rng)
+            return KernelLogLossTrial(self._narrow(len(X)), X, codes, n_classes, weights, rng)
         return self._ridge_trial(X, labels.indicators(codes, n_classes), weights, rng, codes)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:

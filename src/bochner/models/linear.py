@@ -16,14 +16,12 @@ from ..solvers import (
     Gram,
     Preconditioner,
     RowSample,
-    Softmax,
     Solution,
     centred_normal,
     choose_alpha,
     conjugate_gradient,
     degrees_of_freedom,
     gram_preconditioner,
-    minimise_softmax,
     moments,
     refine,
     ridge_by_conjugate_gradient,
@@ -31,7 +29,7 @@ from ..solvers import (
 )
 from .costs import WIDEST_GRAM
 from .held_out import HeldOutRows, Judging, least, one_in_ten, squared_errors
-from .tuning import FOLDS, parts_of_rows, smallest_alpha, threads_for
+from .tuning import FOLDS, parts_of_rows, smallest_alpha
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -199,7 +197,7 @@ def ridge_by_iteration(
 
     Of several penalties the one that is judged best on held-out rows is taken.
     """
-    weight, target_mean = _total(design, weights), np.average(targets, axis=0, weights=weights)
+    weight, target_mean = total_weight(design, weights), np.average(targets, axis=0, weights=weights)
     targets = targets - target_mean
     mean, cross = moments(design.telling("Moments", effort.progress), targets, weights)
     preconditioning = Preconditioning(some, weight, 1.0, effort)
@@ -215,7 +213,7 @@ def ridge_by_iteration(
         alpha,
         preconditioning.at(alpha).solve,
         start=start,
-        tolerance=_goal(design, effort.tolerance, 1e-12, SMALL),
+        tolerance=goal(design, effort.tolerance, 1e-12, SMALL),
         max_iter=effort.max_iter,
         progress=effort.progress,
     )
@@ -254,7 +252,7 @@ def _best_penalty(
         np.tile(cross, len(alphas)),
         preconditioner.solve,
         shifts=penalties,
-        tolerance=_ROUGH,
+        tolerance=goal(design, _ROUGH, 1e-6, SMALL),
         max_iter=min(_ROUGH_ITERATIONS, effort.max_iter),
         progress=lambda _, done: effort.progress("Penalties", done),
     ).value
@@ -271,33 +269,6 @@ def _best_penalty(
     return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
 
 
-def softmax_model(
-    design: Design,
-    some: Sample,
-    classes: Array,
-    n_classes: int,
-    weights: Array | None,
-    alpha: float,
-    effort: Effort,
-) -> LinearModel:
-    """Fit by preconditioned L-BFGS."""
-    if design.shape[0] * design.shape[1] <= SMALL:
-        design = design.kept(dtype=np.float64)
-    problem = Softmax(design, classes, n_classes, alpha, weights)
-    preconditioning = Preconditioning(some, _total(design, weights), problem.curvature, effort)
-    problem.mean = preconditioning.mean
-    with threads_for(design.shape):
-        solution = minimise_softmax(
-            problem,
-            preconditioning.at(alpha),
-            tolerance=_goal(design, effort.tolerance, 1e-11, TINY),
-            max_iter=effort.max_iter,
-            progress=effort.progress,
-        )
-    solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    return LinearModel(solution.value[:-1], solution.value[-1], alpha, "softmax", solution)
-
-
 class Preconditioning:
     """Preconditioners for any penalty by some rows that stand for rows of a total weight.
 
@@ -306,7 +277,7 @@ class Preconditioning:
 
     def __init__(self, some: Sample, total: float, curvature: float, effort: Effort) -> None:
         design, weights = some.design, some.weights
-        self._scale = curvature * total / _total(design, weights)
+        self._scale = curvature * total / total_weight(design, weights)
         telling = design.telling("Preconditioner", effort.progress)
         self._design, self._rows, self._made = design, None, dict[float, Preconditioner]()
         if design.shape[1] <= WIDEST_GRAM:
@@ -332,11 +303,12 @@ class Preconditioning:
         return self.at(alpha) if self._rows is None else self._rows.inverse(alpha).with_design(self._design)
 
 
-def _goal(design: Design, tolerance: float, smallest: float, most: int) -> float:
+def goal(design: Design, tolerance: float, smallest: float, most: int) -> float:
     """Ask for more digits where they cost nothing: small problems in float64."""
     small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= most
     return min(tolerance, smallest) if small else tolerance
 
 
-def _total(design: Design, weights: Array | None) -> float:
+def total_weight(design: Design, weights: Array | None) -> float:
+    """Give the sum of the weights, or the number of rows."""
     return float(design.shape[0] if weights is None else weights.sum())

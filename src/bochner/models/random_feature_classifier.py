@@ -14,7 +14,8 @@ from . import labels, temperature
 from .classification import Classification
 from .held_out import tempered_log_losses
 from .inputs import with_weight
-from .linear import LinearModel, ridge_from_sums, softmax_model
+from .linear import LinearModel, ridge_from_sums
+from .logistic import softmax_model
 from .random_feature import RandomFeatureModel
 from .trials import Trial, trial_of_classes
 

@@ -46,12 +46,14 @@ def trial_of_classes(
 class Trial(ABC):
     """Some rows of the data, on which kernels are compared by what penalised models on narrow features reach."""
 
-    #: Rows at most.
+    #: Rows and features at most.
     most_rows: ClassVar[int]
+    most_features: ClassVar[int] = 2 * tuning.TRIAL_FEATURES
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
         self._make, self._seed = narrow.make, int(rng.integers(2**31))
-        n_trial, self._width = tuning.trial_shape(X.shape[0], narrow.n_components, self.most_rows)
+        shape = X.shape[0], narrow.n_components
+        n_trial, self._width = tuning.trial_shape(*shape, self.most_rows, self.most_features)
         self.rows = np.sort(rng.choice(X.shape[0], n_trial, replace=False))
         self._X = X[self.rows]
         # Weights that are all zero here say nothing about these rows.
@@ -140,9 +142,14 @@ class KernelTrial(RidgeTrial):
 
 
 class LogLossTrial(Trial):
-    """Trials by the log loss of held-out rows; the penalties of a kernel are sought from those of the last one on."""
+    """Trials by the log loss of held-out rows; the penalties of a kernel are sought from those of the last one on.
+
+    More features than rows are replaced by roots of their products. Fewer would do for the length scale, but what they
+    cannot tell apart they take for noise, and the penalty would be far too large.
+    """
 
     most_rows = 8192
+    most_features = 8 * tuning.FEW_ROWS
 
     def __init__(
         self,
@@ -173,5 +180,18 @@ class LogLossTrial(Trial):
         self._exponent = path.walk(self._exponent + 1.0)
         return path.best()
 
+    def _features(self, kernel: Kernel) -> Array:
+        matrix = super()._features(kernel)
+        return matrix if matrix.shape[1] <= len(matrix) else tuning.roots_of(matrix @ matrix.T)
+
     def _path(self, matrix: Array) -> tuning.LogLossPath:
         return tuning.LogLossPath(matrix, self._codes, self._n_classes, self._weights, self.hashes)
+
+
+class KernelLogLossTrial(LogLossTrial):
+    """Trials by the log loss with roots of the kernel matrix itself, for exact machines."""
+
+    most_rows = tuning.FEW_ROWS
+
+    def _features(self, kernel: Kernel) -> Array:
+        return tuning.roots_of(kernel(self._X))

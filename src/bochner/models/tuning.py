@@ -22,6 +22,7 @@ from ..solvers import (
     kernel_ridge_by_cholesky,
     log_losses,
     minimise_softmax,
+    pivoted_cholesky,
     rows_of,
 )
 from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
@@ -29,8 +30,10 @@ from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance must bring.
 _WORTH = 0.01
-#: Features of a trial, unless the model is wide.
-TRIAL_FEATURES = 1024
+#: Features of a trial, unless the model is wide, and its rows, if there are as many.
+TRIAL_FEATURES, FEW_ROWS = 1024, 2000
+#: What a row must have of its own, beside others, of its squared length 1.
+_OWN = 1e-6
 #: Powers of ten of the penalties of the log loss; separable classes would want none at all.
 _SMALLEST, _LARGEST = -4.0, 8.0
 _HELD_OUT = 0.25
@@ -46,16 +49,26 @@ def threads_for(shape: tuple[int, int]) -> Any:
     return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= _FOR_ONE_THREAD else nullcontext()
 
 
-def trial_shape(n_rows: int, n_components: int, most_rows: int) -> tuple[int, int]:
+def trial_shape(n_rows: int, n_components: int, most_rows: int, most_features: int) -> tuple[int, int]:
     """Choose the rows and features of a trial: smaller than the model, but with as many features per row.
 
-    With few rows or few features per row the best length scale is longer. An eighth of the rows at least, 2000 if there
-    are as many, and no more than the most; 1024 features, for wide models up to twice as many.
+    With few rows or few features per row the best length scale is longer, and the best penalty larger. An eighth of the
+    rows at least, 2000 if there are as many, and no more than the most; 1024 features, for wide models up to the most.
     """
     proportional = n_rows * TRIAL_FEATURES // max(n_components, TRIAL_FEATURES)
-    n_trial = min(n_rows, max(2000, min(most_rows, max(n_rows // 8, proportional))))
+    n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, max(n_rows // 8, proportional))))
+    if n_components > n_rows and most_features > n_trial:  # the products of all rows are what is solved for
+        n_trial = min(n_trial, FEW_ROWS)
     width = 2 * (n_components * n_trial // (2 * n_rows))
-    return n_trial, min(n_components, max(TRIAL_FEATURES, min(2 * TRIAL_FEATURES, width)))
+    return n_trial, min(n_components, max(TRIAL_FEATURES, min(most_features, width)))
+
+
+def roots_of(K: Array) -> Array:
+    """Give rows whose products are a kernel matrix, as many as it has: they stand for features of any number."""
+    lower, order = pivoted_cholesky(K.astype(np.float64, copy=False), _OWN)
+    roots = np.empty(lower.shape, dtype=np.float32)
+    roots[order] = lower
+    return roots
 
 
 def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:

@@ -1,0 +1,104 @@
+"""Logistic regression: on features, on roots of a kernel matrix, and by iterations in the kernel's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from ..kernels import Kernel
+from ..solvers import (
+    Design,
+    PointSample,
+    Softmax,
+    gram_preconditioner,
+    kernel_softmax,
+    log_odds,
+    minimise_softmax,
+    pivoted_cholesky,
+)
+from .expansion import Expansion, KernelRows, Rows
+from .linear import SMALL, TINY, Effort, LinearModel, Preconditioning, Sample, goal, gram_of, total_weight
+from .tuning import threads_for
+
+Array = NDArray[Any]
+
+
+def softmax_model(
+    design: Design,
+    some: Sample,
+    classes: Array,
+    n_classes: int,
+    weights: Array | None,
+    alpha: float,
+    effort: Effort,
+) -> LinearModel:
+    """Fit by preconditioned L-BFGS."""
+    if design.shape[0] * design.shape[1] <= SMALL:
+        design = design.kept(dtype=np.float64)
+    problem = Softmax(design, classes, n_classes, alpha, weights)
+    preconditioning = Preconditioning(some, total_weight(design, weights), problem.curvature, effort)
+    problem.mean = preconditioning.mean
+    with threads_for(design.shape):
+        solution = minimise_softmax(
+            problem,
+            preconditioning.at(alpha),
+            tolerance=goal(design, effort.tolerance, 1e-11, TINY),
+            max_iter=effort.max_iter,
+            progress=effort.progress,
+        )
+    solution = replace(solution, converged=solution.residual <= effort.tolerance)
+    return LinearModel(solution.value[:-1], solution.value[-1], alpha, "softmax", solution)
+
+
+def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, effort: Effort) -> Expansion:
+    """Solve on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
+    n = len(rows.X)
+    lower, order = pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False), 1e-12 * n)
+    roots = np.empty_like(lower)
+    roots[order] = lower
+    design = Design.of(roots)
+    gram = gram_of(design, np.zeros((n, 1)), rows.weights, precise=n <= 1024)
+    problem = Softmax(design, rows.targets, n_classes, alpha, rows.weights, free_intercept=False)
+    solution = minimise_softmax(
+        problem,
+        gram_preconditioner(gram, problem.curvature, alpha),
+        tolerance=min(effort.tolerance, 1e-10) if n <= 256 else effort.tolerance,
+        max_iter=max(effort.max_iter, 200),
+        progress=effort.progress,
+    )
+    solution = replace(solution, converged=solution.residual <= effort.tolerance)
+    rank, coefficients = lower.shape[1], np.zeros((n, problem.n_scores))
+    coefficients[order[:rank]] = solve_triangular(lower[:rank], solution.value[:-1], lower=True, trans=1)
+    return Expansion(rows.X, coefficients, solution.value[-1], alpha, "cholesky", solution)
+
+
+def softmax_by_conjugate_gradient(
+    kernel: Kernel,
+    rows: Rows,
+    n_classes: int,
+    alpha: float,
+    effort: Effort,
+    order: Array,
+    sample_of: Callable[[KernelRows], PointSample],
+) -> Expansion:
+    """Solve in the space of the kernel, preconditioned by the first points in a random order."""
+    intercept = log_odds(rows.targets, n_classes, rows.weights)
+    matrix = KernelRows(kernel, rows.X[order])
+    solution = kernel_softmax(
+        matrix,
+        rows.targets[order],
+        intercept,
+        alpha,
+        rows.weights[order],
+        sample_of(matrix),
+        tolerance=effort.tolerance,
+        max_iter=effort.max_iter,
+        progress=effort.progress,
+    )
+    coefficients = solution.value[np.argsort(order)]
+    return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
