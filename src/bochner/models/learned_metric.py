@@ -107,6 +107,8 @@ def best_kernel(
     for name, values in options.items():
         form = start if best is None else best.form
         for value in values:
+            if value == getattr(form, name):  # tried already
+                continue
             other = tried(replace(form, **{name: value}))
             if other is not None and (best is None or other.score < best.score):
                 best = other
