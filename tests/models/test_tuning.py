@@ -139,6 +139,20 @@ def test_the_path_finds_the_penalty_of_the_least_log_loss(n_classes):
     assert loss <= min(expected(10.0**e) for e in range(-4, 4)) * 1.01
 
 
+@pytest.mark.parametrize(("gain", "chosen"), [(0.002, 1.0), (0.05, -4.0)])
+def test_a_smaller_penalty_must_be_worth_it(gain, chosen):
+    """Losses that fall by a little with every power of ten, or by enough, and rise again above ten."""
+
+    class Path(tuning.LogLossPath):
+        def _loss(self, exponent):
+            return self._losses.setdefault(exponent, (1.0 - gain) ** -exponent + max(exponent - 1.0, 0.0))
+
+    rng = np.random.default_rng(0)
+    path = Path(rng.normal(size=(40, 3)), np.arange(40) % 2, 2, None, rng.integers(2**32, size=40, dtype=np.uint32))
+    assert path.walk(3.0) == chosen
+    assert path.best()[0] == pytest.approx(10.0**chosen)
+
+
 def test_roots_stand_for_features():
     X = np.random.default_rng(0).normal(size=(60, 4))
     X[50:] = X[:10]  # copies have nothing of their own
