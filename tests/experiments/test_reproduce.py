@@ -134,7 +134,7 @@ def growing(n_rows, score, **setting):
 def test_growth_is_continued_to_the_rows_of_the_paper():
     # Errors that fall with the root of the rows: 0.4 at 10,000 and 0.2 at 40,000.
     found = [growing(n, 1.0 - 40.0 / np.sqrt(n)) for n in (10_000, 20_000, 40_000)]
-    (scores, continued), (plot,) = views.growth(found)
+    (scores, continued), (plot,) = views.GROWTHS["rows"](found)
     assert [row[4:] for row in scores.rows] == [[10_000, "60.00"], [20_000, "71.72"], [40_000, "80.00"]]
     (row,) = continued.rows
     assert [str(cell) for cell in row[4:]] == ["40000", "80.00", "-0.50", "464000", "94.1 ▼", "95.5"]
@@ -143,7 +143,18 @@ def test_growth_is_continued_to_the_rows_of_the_paper():
 
 def test_growth_goes_on_in_other_experiments():
     own, same, other = growing(10_000, 0.6), growing(50_000, 0.8), growing(50_000, 0.8, kernel="matern")
-    assert views.continuing([own], [same, other]) == [same]
+    assert views.GROWTHS["rows"].continuing([own], [same, other]) == [same]
+
+
+def test_growth_is_continued_to_the_features_of_the_paper():
+    found = [growing(50_000, 1.0 - 16.0 / np.sqrt(p), method="orf", n_components=p) for p in (4096, 16_384)]
+    other = growing(20_000, 0.9, method="orf", n_components=32_768)
+    widths = views.GROWTHS["widths"]
+    assert widths.continuing(found[:1], [found[1], other]) == found[1:]
+    (scores, continued), _ = widths(found)
+    assert [row[3:] for row in scores.rows] == [[50_000, 4096, "75.00"], [50_000, 16_384, "87.50"]]
+    (row,) = continued.rows
+    assert [str(cell) for cell in row[4:]] == ["16384", "87.50", "-0.50", "55296", "93.2 ▲", "89.0"]
 
 
 # --- what the page is made of ----------------------------------------------------------------------------------------

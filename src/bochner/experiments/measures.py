@@ -212,6 +212,7 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "approximation": approximation,
     "speed": speed,
     "prediction": prediction,
-    "growth": prediction,
+    "rows": prediction,
+    "widths": prediction,
     "calibration": calibration,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import records as stored
 from .plan import Experiment
-from .views import KINDS, View, continuing
+from .views import GROWTHS, KINDS, View
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: auto; padding: 1rem; color: #1a1a1a; }
@@ -39,8 +39,10 @@ def _view(folder: Path, experiment: Experiment) -> View | None:
     found = stored.read(folder, experiment.name)
     if not found:
         return None
-    beside = [record for name in experiment.beside for record in stored.read(folder, name)]
-    return KINDS[experiment.kind](found + continuing(found, beside))
+    if experiment.kind in GROWTHS:
+        beside = [record for name in experiment.beside for record in stored.read(folder, name)]
+        found = found + GROWTHS[experiment.kind].continuing(found, beside)
+    return KINDS[experiment.kind](found)
 
 
 def _page(shown: Iterable[tuple[Experiment, View]]) -> str:

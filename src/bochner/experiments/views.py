@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -212,50 +212,65 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
     ]
 
 
-#: What the records of one line of growth have in common.
-_LINE = ("dataset", "kernel", "method", "n_components", "without", "seed")
+@dataclass(frozen=True)
+class Growth:
+    """Scores over the number of rows that are fitted, or of features, and what they would be at the paper's number."""
+
+    over: str
+    fixed: str
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """What the records of one line have in common."""
+        return ("dataset", "kernel", "method", "n_" + self.fixed, "without", "seed")
+
+    def continuing(self, records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
+        """Give those of other records that continue the lines of some."""
+        lines = grouped(records, *self.line)
+        return [record for key, group in grouped(others, *self.line).items() if key in lines for record in group]
+
+    def __call__(self, records: Sequence[Record]) -> View:
+        """Give a table and plots of the lines, and a table of where they lead."""
+        rows, continued, plots = [], [], []
+        for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
+            lines = []
+            for (method,), of_method in grouped(group, "method").items():
+                points = {self._size(record): 1.0 - record["figures"]["score"] for record in of_method}
+                sizes, errors = sorted(points), [points[size] for size in sorted(points)]
+                lines.append(Line(method, sizes, errors))
+                line = [dataset, kernel, method, of_method[0]["setting"].get("n_" + self.fixed, "")]
+                rows += [[*line, size, f"{100.0 * (1.0 - points[size]):.2f}"] for size in sizes]
+                end = self._at_the_papers_number(dataset, kernel, method, sizes, errors)
+                continued += [[*line, *end]] if end else []
+            plots.append(Plot(f"{dataset}, {kernel}", _WORDS[self.over], "1 - score", lines))
+        over, columns = _WORDS[self.over], ["data", "kernel", "method", _WORDS[self.fixed], _WORDS[self.over]]
+        tables = [Table(f"Scores over the number of {over}", [*columns, "score"], rows)]
+        if continued:
+            names = [*columns, "score", f"power of the {over}", f"{over} of the paper", "score there", "paper"]
+            tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
+        return tables, plots
+
+    def _size(self, record: Record) -> int:
+        """Give the rows that were there, of those asked for, or the features."""
+        return int(record["figures"]["n_rows"] if self.over == "rows" else record["setting"]["n_" + self.over])
+
+    def _at_the_papers_number(
+        self, dataset: str, kernel: str, method: str, sizes: Sequence[int], errors: Sequence[float]
+    ) -> list[Any]:
+        """Continue a line by the power law through its last three points, from its last one."""
+        published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
+        if published is None or len(sizes) < 2:
+            return []
+        at = paper()["rows"][dataset] if self.over == "rows" else 2 * paper()["frequencies"][dataset]
+        power = float(np.polyfit(np.log(sizes[-3:]), np.log(errors[-3:]), 1)[0])
+        score = 100.0 * (1.0 - errors[-1] * (max(at, sizes[-1]) / sizes[-1]) ** power)
+        last = f"{100.0 * (1.0 - errors[-1]):.2f}"
+        return [sizes[-1], last, f"{power:.2f}", at, compared([score], published, 1, _TOLERANCE), published]
 
 
-def continuing(records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
-    """Give those of other records that continue the lines of some."""
-    lines = grouped(records, *_LINE)
-    return [record for key, group in grouped(others, *_LINE).items() if key in lines for record in group]
-
-
-def growth(records: Sequence[Record]) -> View:
-    """Scores over the number of rows that are fitted, and what they would be at the paper's number of rows."""
-    rows, continued, plots = [], [], []
-    for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
-        lines = []
-        for (method,), of_method in grouped(group, "method").items():
-            points = {r["figures"]["n_rows"]: r["figures"]["score"] for r in of_method}
-            n, errors = sorted(points), [1.0 - points[size] for size in sorted(points)]
-            lines.append(Line(method, n, errors))
-            width = of_method[0]["setting"].get("n_components", "")
-            line = [dataset, kernel, method, width]
-            rows += [[*line, size, f"{100.0 * points[size]:.2f}"] for size in n]
-            continued += [[*line, *at_end] for at_end in _at_the_papers_rows(dataset, kernel, method, n, errors)]
-        plots.append(Plot(f"{dataset}, {kernel}", "rows", "1 - score", lines))
-    columns = ["data", "kernel", "method", "features", "rows"]
-    tables = [Table("Scores over the number of rows", [*columns, "score"], rows)]
-    if continued:
-        names = [*columns, "score", "power of the rows", "rows of the paper", "score there", "paper"]
-        tables.append(Table("Continued to the paper's number of rows", names, continued))
-    return tables, plots
-
-
-def _at_the_papers_rows(
-    dataset: str, kernel: str, method: str, n: Sequence[int], errors: Sequence[float]
-) -> Iterable[list[Any]]:
-    """Continue a line by the power law through its last three points, from its last one."""
-    published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
-    if published is None or len(n) < 2:
-        return
-    at = paper()["rows"][dataset]
-    power = float(np.polyfit(np.log(n[-3:]), np.log(errors[-3:]), 1)[0])
-    score = 100.0 * (1.0 - errors[-1] * (max(at, n[-1]) / n[-1]) ** power)
-    last = f"{100.0 * (1.0 - errors[-1]):.2f}"
-    yield [n[-1], last, f"{power:.2f}", at, compared([score], published, 1, _TOLERANCE), published]
+_WORDS = {"rows": "rows", "components": "features"}
+#: Kinds of experiments whose lines others continue.
+GROWTHS = {"rows": Growth("rows", "components"), "widths": Growth("components", "rows")}
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -299,6 +314,6 @@ KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
     "approximation": approximation,
     "speed": speed,
     "prediction": prediction,
-    "growth": growth,
+    **GROWTHS,
     "calibration": calibration,
 }
