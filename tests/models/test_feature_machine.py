@@ -21,6 +21,7 @@ from bochner import (
     RecursiveFeatureMachine,
 )
 from bochner.diagnostics.plots import learned_metric_figure
+from bochner.models import rounds
 from bochner.models.gradients import GradientMoments
 from bochner.models.learned_metric import Form, with_one_length_scale
 
@@ -108,6 +109,28 @@ def test_the_best_round_is_kept_and_its_machine_fitted_to_all_rows():
     assert model.estimator_.kernel_.length_scale == pytest.approx(
         model.history_[model.best_round_]["length_scale"], rel=1e-6
     )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_wide_machine_learns_in_narrower_rounds(kept, monkeypatch):
+    """Its metric counts if the machine itself does better with it; here that is so, or said not to be."""
+    monkeypatch.setattr(rounds, "_FEATURES_OF_ROUNDS", 64)
+    widths, judge = [], rounds.Rounds._judge
+
+    def judged(self, model):
+        widths.append(model.n_components)
+        error, score = judge(self, model)
+        learned_and_wide = model.n_components == 256 and model.kernel_.metric is not None
+        return (np.inf if learned_and_wide and not kept else error), score
+
+    monkeypatch.setattr(rounds.Rounds, "_judge", judged)
+    X, y = product_of_two()
+    machine = RandomFeatureRegressor(n_components=256)
+    model = RecursiveFeatureMachine(machine, 1, metric="diagonal", **ONE_WAY, random_state=0).fit(X, y)
+    assert widths == [64, 64, 256, 256]
+    assert model.estimator_.n_components == 256
+    assert model.best_round_ == (1 if kept else 0)
+    assert (model.estimator_.kernel_.metric is not None) == kept
 
 
 def test_no_rounds_are_the_machine_itself():

@@ -90,7 +90,8 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     -----
     Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
     backpropagation-free machine learning models", Science 383 (2024), for exact kernels. On random features a round
-    costs a linear fit, to at most 65,536 rows; 15 % of the rows, at most 20,000, judge the rounds.
+    costs a linear fit, of at most 4096 features to at most 65,536 rows; 15 % of the rows, at most 20,000, judge the
+    rounds. A machine of more features is fitted with the best metric and without, and judged likewise.
 
     Examples
     --------
@@ -193,6 +194,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
             rounds = Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
             rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self._options(), widths)
+            rounds.confirm()
             progress("last fit", 1.0)
             fitted = clone(machine)
             if rounds.best.kernel is not None:

@@ -20,8 +20,8 @@ from .learned_metric import Choice, Form, best_kernel, median_distance, with_one
 
 Array = NDArray[Any]
 
-#: Rows that rounds are fitted to, at most.
-_ROWS_OF_ROUNDS = 65_536
+#: Rows and random features of the rounds, at most.
+_ROWS_OF_ROUNDS, _FEATURES_OF_ROUNDS = 65_536, 4096
 #: Share of the rows that is held out to judge rounds, and how many at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
@@ -64,9 +64,10 @@ class Rounds:
         for_gradients: np.random.Generator,
         progress: Any,
     ) -> None:
-        self._machine, self._held, self._progress = machine, held, progress
+        self._whole, self._machine = machine, _narrowed(machine)
+        self._held, self._progress = held, progress
         self._kept, self._rng = kept, for_gradients
-        self._trial = machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
+        self._trial = self._machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
         self._retune = isinstance(machine._kernel().length_scale, str)
         self.history: list[dict[str, Any]] = []
         self.best = Best(0, None, np.inf)
@@ -97,6 +98,14 @@ class Rounds:
                 return
             forms, widths = [chosen.form], [chosen.width]
 
+    def confirm(self) -> None:
+        """Go back to the kernel as it was if the whole machine does better with it than with that of the rounds."""
+        if self._machine is self._whole or self.best.kernel is None:
+            return
+        own, learned = (self._fitted(self._whole, kernel)[0] for kernel in (None, self.best.kernel))
+        if own < learned:
+            self.best = Best(0, None, own)
+
     def _choices(
         self, model: Any, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
     ) -> list[Choice]:
@@ -117,7 +126,8 @@ class Rounds:
     def _round(self, number: int, n_rounds: int, choices: Sequence[Choice | None]) -> tuple[Any, Choice | None]:
         """Fit the machine with each of some kernels, its own if there is none; judge them, and give the best."""
         start = time.perf_counter()
-        fits = [(*self._fitted(choice), choice) for choice in choices]
+        kernels = [None if choice is None else choice.kernel for choice in choices]
+        fits = [(*self._fitted(self._machine, kernel), choice) for kernel, choice in zip(kernels, choices, strict=True)]
         error, score, model, choice = min(fits, key=lambda fit: fit[0])
         if error < self.best.error:
             self.best = Best(number, None if choice is None else choice.kernel, error)
@@ -134,11 +144,11 @@ class Rounds:
         self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
         return model, choice
 
-    def _fitted(self, choice: Choice | None) -> tuple[float, float, Any]:
-        """Fit the machine, and give its error and score on the held-out rows with it."""
-        model = clone(self._machine)
-        if choice is not None:
-            model.set_params(kernel=choice.kernel)
+    def _fitted(self, machine: Any, kernel: Kernel | None) -> tuple[float, float, Any]:
+        """Fit a machine with a kernel, or its own, and give its error and score on the held-out rows with it."""
+        model = clone(machine)
+        if kernel is not None:
+            model.set_params(kernel=kernel)
         model.fit(self._kept.X, self._kept.y, self._kept.weights)
         return *self._judge(model), model
 
@@ -165,6 +175,13 @@ class Rounds:
         width = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
         n_outputs = model._fitted().coefficients.shape[1]
         return GradientMoments.of(model._gradients(part.X, width), weights, n_outputs, part.X.shape[1], diagonal)
+
+
+def _narrowed(machine: Any) -> Any:
+    """Give the machine of the rounds: the same one, with fewer random features if it has many."""
+    if machine.get_params().get("n_components", 0) <= _FEATURES_OF_ROUNDS:
+        return machine
+    return clone(machine).set_params(n_components=_FEATURES_OF_ROUNDS)
 
 
 def split(rows: Part, classes: bool, seed: int) -> tuple[Array, Array]:
