@@ -52,7 +52,7 @@ def data(name: str, rows: int | None) -> tuple[np.ndarray, ...]:
 def width(name: str, n_rows: int) -> int:
     """Features for a data set: what memory holds, but no more than the paper's."""
     n_components = max(LEAST_COMPONENTS, 1 << (MOST_ENTRIES // n_rows).bit_length() - 1)
-    return min(n_components, 2 * paper()["frequencies"].get(name, MOST_COMPONENTS // 2))
+    return min(n_components, paper()["features"].get(name, MOST_COMPONENTS))
 
 
 def machine(name: str, n_components: int) -> Any:

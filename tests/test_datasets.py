@@ -81,11 +81,22 @@ def test_openml_is_asked_for_what_no_folder_has(as_sparse, monkeypatch):
 
     def fetch(**given):
         asked.update(given)
-        X = np.arange(16_010.0 * 2).reshape(-1, 2)
-        return Bunch(data=sparse.csr_matrix(X) if as_sparse else X, target=np.arange(16_010).astype(str))
+        X = np.arange(60_010.0 * 2).reshape(-1, 2)
+        return Bunch(data=sparse.csr_matrix(X) if as_sparse else X, target=np.arange(60_010).astype(str))
 
     monkeypatch.setattr(datasets.small, "fetch_openml", fetch)
-    data = datasets.load("letter")
-    assert asked["data_id"] == 6
-    assert data.X_train.shape == (16_000, 2)
-    assert data.y_test[0] == "16000"
+    data = datasets.load("fashion_mnist")
+    assert asked["data_id"] == 40996
+    assert data.X_train.shape == (60_000, 2)
+    assert data.y_test[0] == "60000"
+
+
+def test_rows_that_openml_has_twice_are_on_one_side(monkeypatch):
+    monkeypatch.delenv("BOCHNER_DATA", raising=False)
+    angles = np.linspace(0.1, 1.4, 100)
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    twice = Bunch(data=np.vstack([X, X[:60]]), target=np.arange(160) % 100)
+    monkeypatch.setattr(datasets.small, "fetch_openml", lambda **given: twice)
+    data = datasets.load("ijcnn1")
+    assert sorted([*data.y_train, *data.y_test]) == list(range(100))
+    np.testing.assert_allclose(data.X_train, X[data.y_train], rtol=1e-6)

@@ -103,6 +103,18 @@ def test_drawings_are_a_tenth_of_a_second_apart(clock):
         assert 5 <= stream.getvalue().count("\r") <= 11
 
 
+def test_an_error_that_falls_does_not_begin_anew(clock):
+    stream = io.StringIO()
+    with ProgressBar(stream) as bar:
+        bar("Conjugate gradients, residual 1", 0.0)
+        clock.now += 2.0
+        bar("Conjugate gradients, residual 0.1", 0.25)
+        clock.now += 2.0
+        bar("Conjugate gradients, residual 0.01", 0.5)
+        assert "residual 0.01" in shown(stream)
+        assert " 4 s left" in shown(stream)
+
+
 def test_the_time_left_is_that_of_what_is_being_done(clock):
     stream = io.StringIO()
     with ProgressBar(stream) as bar:

@@ -20,7 +20,7 @@ class ProgressBar:
     """Draw what is told about the progress of a fit; use as a context, which clears the line at the end.
 
     It is called with what is being done and the share of it that is done, from 0 to 1, and shows itself only if that
-    takes longer than a second.
+    takes longer than a second. What comes after a comma, as an error that falls, tells more of the same thing.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -39,8 +39,9 @@ class ProgressBar:
     def __call__(self, what: str, done: float) -> None:
         """Tell what is being done, and the share of it that is done."""
         now = time.monotonic()
-        if what != self._what:
-            self._what, self._begun = what, now
+        thing = what.partition(",")[0]
+        if thing != self._what:
+            self._what, self._begun = thing, now
         if now - self._first < _PATIENCE or now - self._drawn < _INTERVAL:
             return
         self._drawn = now

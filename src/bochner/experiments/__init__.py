@@ -61,16 +61,19 @@ def reproduce(
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
     loaded: datasets.Dataset | None = None
-    with progress_bar(verbose) as bar:
-        for number, setting in enumerate(todo):
-            n_done = len(settings) - len(todo) + number
-            tell(setting, n_done, len(settings))
-            bar(f"{n_done} of {len(settings)}: {setting}", n_done / len(settings))
-            if loaded is None or loaded.name != setting.values["dataset"]:
-                loaded = None  # before the next one is there
-                loaded = datasets.load(setting.values["dataset"], data)
-            records.append(folder, setting.experiment, records.measured(setting, loaded, verbose))
-    return page.write(folder, _planned((), quick))
+    try:
+        with progress_bar(verbose) as bar:
+            for number, setting in enumerate(todo):
+                n_done = len(settings) - len(todo) + number
+                tell(setting, n_done, len(settings))
+                bar(f"Measuring, {n_done} of {len(settings)}: {setting}", number / len(todo))
+                if loaded is None or loaded.name != setting.values["dataset"]:
+                    loaded = None  # before the next one is there
+                    loaded = datasets.load(setting.values["dataset"], data)
+                records.append(folder, setting.experiment, records.measured(setting, loaded, verbose))
+    finally:  # a run that is ended early has its page too
+        written = page.write(folder, _planned((), quick))
+    return written
 
 
 @dataclass(frozen=True)

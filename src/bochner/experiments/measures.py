@@ -144,10 +144,12 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
 
 
 def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
-    """Fit by squared errors, with length scale and penalty chosen by itself, and score on the test part."""
+    """Fit by squared errors, with length scale and penalty (per row) as given or chosen, and score on the test part."""
     data = without_columns(values, split_anew(values, data))
     X, y = some_rows(values, data)
     model = _machine(values, data.task, "squared_error", verbose)
+    if not isinstance(values.get("alpha", "auto"), str):
+        model.set_params(alpha=values["alpha"] * len(X))
     fitted, seconds = _fitted(model, X, y)
     return _described(fitted, seconds, X, data) | {"score": float(fitted.score(data.X_test, data.y_test))}
 
@@ -155,7 +157,8 @@ def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
 def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit a classifier by a loss, and measure how far its probabilities can be trusted.
 
-    Those of squared errors are the scores, clipped; the paper's figures of about 0.7 are those of their softmax.
+    Those of squared errors are the scores, clipped; the paper's figures of about 0.7 must be those of their softmax,
+    which it does not say.
     """
     X, y = some_rows(values, data)
     model = _machine(values, data.task, values["loss"], verbose)
@@ -186,7 +189,8 @@ def _room() -> int | None:
 
 
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
-    kernel, given = kernel_of(values, "auto"), {"random_state": values["seed"], "verbose": verbose}
+    kernel = kernel_of(values, values.get("length_scale", "auto"))
+    given = {"random_state": values["seed"], "verbose": verbose}
     if values["method"] == "exact":
         estimators: tuple[Any, Any] = KernelRegressor, KernelClassifier
     else:
@@ -214,5 +218,6 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "prediction": prediction,
     "rows": prediction,
     "widths": prediction,
+    "choices": prediction,
     "calibration": calibration,
 }

@@ -195,7 +195,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
             rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self._options(), widths)
             rounds.confirm()
-            progress("last fit", 1.0)
+            progress("Last fit", 0.0)
             fitted = clone(machine)
             if rounds.best.kernel is not None:
                 fitted.set_params(kernel=rounds.best.kernel)

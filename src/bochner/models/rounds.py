@@ -141,7 +141,7 @@ class Rounds:
             "seconds": time.perf_counter() - start,
         }
         self.history.append(entry)
-        self._progress(f"round {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
+        self._progress(f"Rounds, {number} of {n_rounds}, score {score:.4f}", (number + 1) / (n_rounds + 2))
         return model, choice
 
     def _fitted(self, machine: Any, kernel: Kernel | None) -> tuple[float, float, Any]:

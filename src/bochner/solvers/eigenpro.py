@@ -132,11 +132,11 @@ def eigenpro(
         epoch, residual = epoch + 1, np.sqrt(squares) / first
         if not residual < _ASTRAY:
             break
-        said = f", {residual:.2g}"
+        said = f", gradient {residual:.2g}"
         converged = residual <= tolerance
         if held_out_error is not None:
             error = held_out_error(coefficients, intercept)
-            said += f" / {error:.3g}"
+            said += f", held-out error {error:.3g}"
             converged = best.tell(error, coefficients, intercept, residual) or converged
     value = np.vstack([coefficients, intercept])
     message = f"The relative gradient norm is {residual:.1e} after {epoch} epochs; {tolerance:.1e} was asked for."

@@ -8,10 +8,11 @@ symmetric positive definite system
 Each iteration multiplies by K once, whose tiles are made, used for all outputs and penalties, and forgotten.
 
 The preconditioner knows K as a sample S of the points sees it, ``K_nS K_SS^-1 K_Sn`` (Nyström), and says of all else
-that it is a multiple of the identity: the mean of what the sample leaves of the diagonal, and the penalty. Then a dozen
-iterations do what stochastic gradient steps do in more passes of twice the cost (see benchmarks/exact.py). It is the
-preconditioner of Cutajar, Osborne, Cunningham and Filippone, "Preconditioning kernel matrices", 2016, and of Frangella,
-Tropp and Udell, "Randomized Nyström preconditioning", 2023, with their shift chosen by the diagonal.
+that it is a multiple of the identity: the mean of what the sample leaves of the diagonal, and the penalty. Each
+iteration costs half a pass of stochastic gradient steps, since the matrix is symmetric, and its result is exact (see
+benchmarks/exact.py for both). It is the preconditioner of Cutajar, Osborne, Cunningham and Filippone, "Preconditioning
+kernel matrices", 2016, and of Frangella, Tropp and Udell, "Randomized Nyström preconditioning", 2023, with their shift
+chosen by the diagonal.
 """
 
 from __future__ import annotations
