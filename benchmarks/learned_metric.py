@@ -30,6 +30,8 @@ IMAGES = ("fashion_mnist", "mnist", "kmnist", "svhn")
 #: Data set and width by which the cost of learning is measured.
 OF_COST, WIDTH_OF_COST = "sgemm", 4096
 MOST_ROWS_OF_XRFM = 20_000
+#: Seconds after which a fit is given up.
+LONGEST = 5400.0
 REGRESSION = ("sgemm", "aqi", "household_power", "bike_sharing")
 #: Data sets that are not in the paper.
 OTHERS = ("bike_sharing", "magic")
@@ -87,6 +89,8 @@ def xrfm(name: str, rows: int | None) -> Result:
     """Recursive feature machines on exact kernels, in trees of leaves."""
     most = min(rows or MOST_ROWS_OF_XRFM, MOST_ROWS_OF_XRFM)
     X, y, Xt, yt = data(name, most)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
     if name not in REGRESSION:  # it takes classes that are numbered from 0 on
         classes, y = np.unique(y, return_inverse=True)
         yt = np.searchsorted(classes, yt)
@@ -127,11 +131,12 @@ def targets(found: dict[str, dict[str, Result | None]], cost_of_learning: float 
     learned_scores = {n: s["learned"] for n, s in scores.items() if "learned" in s}
     gains = [s["learned"] - s["isotropic"] for s in scores.values() if {"learned", "isotropic"} <= s.keys()]
     beaten = sum(score >= PAPER[n] for n, score in learned_scores.items() if n in PAPER)
+    all_gains, all_of_paper = len(gains) == len(ALL), learned_scores.keys() >= PAPER.keys()
     return [
         *(Target(f"{n}, learned", learned_scores.get(n), least) for n, least in LEAST.items()),
-        Target("least gain over isotropic, points", min(gains, default=None), -0.3),
-        Target("data sets above isotropic", float(sum(gain > 0.0 for gain in gains)), 8.0),
-        Target("data sets at the paper's exact kernel or above", float(beaten), 7.0),
+        Target("least gain over isotropic, points", min(gains) if all_gains else None, -0.3),
+        Target("data sets above isotropic", float(sum(gain > 0.0 for gain in gains)) if all_gains else None, 8.0),
+        Target("data sets at the paper's exact kernel or above", float(beaten) if all_of_paper else None, 7.0),
         Target(f"learning on {OF_COST}, single fits", cost_of_learning, 8.0, at_least=False),
     ]
 
@@ -149,7 +154,10 @@ def main() -> None:
         return
     report = Report("learned_metric", "The learned metric", options)
     found = {
-        name: {c: in_process(c, name, options.rows) if c in options.contestants else None for c in CONTESTANTS}
+        name: {
+            c: in_process(c, name, options.rows, longest=LONGEST) if c in options.contestants else None
+            for c in CONTESTANTS
+        }
         for name in options.data
     }
     rows = []

@@ -27,7 +27,7 @@ from bochner.models.learned_metric import Form, with_one_length_scale
 
 SMALL = Laplacian("median")
 #: One way to make a metric, so that the many fits of scikit-learn's checks are quick.
-ONE_WAY = {"power": 1.0, "ridge": 0.0, "smoothing": 0.1}
+ONE_WAY = {"power": 1.0, "ridge": 0.0, "smoothing": 0.4}
 CHECKED = [
     RecursiveFeatureMachine(RandomFeatureRegressor(SMALL, 32), 1, metric="full", **ONE_WAY),
     RecursiveFeatureMachine(RandomFeatureClassifier(SMALL, 32, loss="squared_error"), 1, metric="diagonal", **ONE_WAY),
@@ -37,6 +37,9 @@ CHECKED = [
 
 @pytest.mark.filterwarnings("ignore:All rows are equal")
 @pytest.mark.filterwarnings("ignore:The gradient of the function")
+@pytest.mark.filterwarnings("ignore:No held-out row has the class")
+@pytest.mark.filterwarnings("ignore:There is one column")
+@pytest.mark.filterwarnings("ignore:The metric of round")
 @parametrize_with_checks(CHECKED)
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
@@ -169,6 +172,29 @@ def test_several_outputs_and_weights_are_taken():
     assert model.predict(X).shape == (400, 2)
 
 
+def test_outputs_of_other_units_count_alike():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 8))
+    Y = np.column_stack([1000.0 * np.sin(2.0 * X[:, 0]), np.sin(2.0 * X[:, 1])])
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=256), 2, **ONE_WAY, random_state=0).fit(X, Y)
+    assert model.feature_importances_[:2].min() > 0.2
+
+
+def test_the_same_smoothing_is_the_same_for_features_and_the_exact_machine():
+    """Of a kernel with a cusp, where without smoothing there would be no gradient to compare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] ** 2
+    given = {"alpha": 1.0, "random_state": 0}
+    machines = [RandomFeatureRegressor(Laplacian(4.0), 16_384, **given), KernelRegressor(Laplacian(4.0), **given)]
+    for displacement in (0.3, 1.0):
+        by_features, exact = (
+            GradientMoments.of(m.fit(X, y)._gradients(X, displacement), np.ones(300), 1, 20, True).outer
+            for m in machines
+        )
+        assert by_features == pytest.approx(exact, rel=0.2, abs=0.05 * exact.max())
+
+
 def test_what_was_learned_is_told_and_drawn(tmp_path):
     X, y = product_of_two(300, 4)
     frame = pd.DataFrame(X, columns=["width", "height", "depth", "age"])
@@ -213,10 +239,28 @@ def test_degenerate_columns_are_no_obstacle(kind, metric):
         "one direction": X,
     }[kind]
     machine = RandomFeatureRegressor(n_components=128)
-    model = RecursiveFeatureMachine(machine, 2, metric=metric, smoothing=0.1, random_state=0)
-    model.fit(X, y)
+    model = RecursiveFeatureMachine(machine, 2, metric=metric, smoothing=0.4, random_state=0)
+    told = fit_quietly(model, X, y)
+    assert any("There is one column" in message for message in told) == (kind == "one column")
     assert model.score(X, y) > 0.9
     assert np.isfinite(model.metric_).all()
+
+
+def test_a_metric_of_one_direction_is_told():
+    X, _ = product_of_two(400, 3)
+    one_way = ONE_WAY | {"power": 16.0, "metric": "diagonal"}
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=64), 1, **one_way, random_state=0)
+    told = fit_quietly(model, X, np.sin(2.0 * X[:, 0]))
+    assert any("metric of round 1 sees one direction only" in message for message in told)
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.7, -3e5])
+def test_rounding_is_not_taken_for_a_gradient(constant):
+    X, _ = product_of_two(200, 3)
+    model = RecursiveFeatureMachine(KernelRegressor(), 1, random_state=0)
+    told = fit_quietly(model, X, np.full(200, constant))
+    assert any("gradient of the function fitted in round 0 vanishes" in message for message in told)
+    assert model.best_round_ == 0
 
 
 def test_a_class_of_one_row_is_fitted():
@@ -225,7 +269,9 @@ def test_a_class_of_one_row_is_fitted():
     labels[17] = 2
     machine = RandomFeatureClassifier(n_components=64, loss="squared_error")
     for seed in range(3):
-        model = RecursiveFeatureMachine(machine, 2, random_state=seed).fit(X, labels)
+        model = RecursiveFeatureMachine(machine, 2, random_state=seed)
+        told = fit_quietly(model, X, labels)
+        assert any("No held-out row has the class 2" in message for message in told)
         assert model.classes_.tolist() == [0, 1, 2]
 
 

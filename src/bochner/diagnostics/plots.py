@@ -251,7 +251,7 @@ def plot_rounds(ax: Axes, history: Sequence[Mapping[str, Any]], best: int | None
     """
     rounds, scores = [entry["round"] for entry in history], [entry["score"] for entry in history]
     ax.plot(rounds, scores, color=_COLOURS[2], marker="o", **_CURVE)
-    if best is not None:
+    if best is not None and best in rounds:
         ax.plot(best, scores[rounds.index(best)], marker="o", markersize=11, color=_COLOURS[3], fillstyle="none")
     ax.set_xticks(rounds)
     ax.set_xlabel("round", color=_INK)

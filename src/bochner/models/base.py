@@ -89,8 +89,11 @@ class KernelMachine(BaseEstimator, ABC):
         """Choose some rows, by the generator that comes last, on which kernels are compared."""
 
     @abstractmethod
-    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
-        """Iterate over ``(rows, gradients)`` of the fitted function, smoothed in the kernel's own distance."""
+    def _gradients(self, X: Any, displacement: float) -> Iterator[tuple[slice, Array]]:
+        """Iterate over ``(rows, gradients)`` of the fitted function, smoothed by a Gaussian in the kernel's distance.
+
+        Its displacements have the given root mean square, whatever the number of inputs.
+        """
 
     def _chosen_kernel(self, trial: Trial) -> Kernel:
         """Give the kernel with a length scale, chosen by trials if that was left to us."""

@@ -239,9 +239,9 @@ class ExactModel(KernelMachine):
         """Give the features of trials: a kernel machine is like a model with more features than rows."""
         return Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), max(64, 2 * n_rows))
 
-    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
+    def _gradients(self, X: Any, displacement: float) -> Iterator[tuple[slice, Array]]:
         model = self._fitted()
-        return gradients_of_expansion(self.kernel_, model.points, model.coefficients, X, smoothing)
+        return gradients_of_expansion(self.kernel_, model.points, model.coefficients, X, displacement)
 
     @property
     def dual_coef_(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -35,8 +36,8 @@ Floats = NDArray[np.float64]
 
 #: Inputs up to which M may be a full matrix.
 _WIDEST_FULL = 1024
-#: Widths of the smoothing that are tried, as shares of the median distance; the first with all forms.
-_WIDTHS = (0.1, 0.03, 0.3)
+#: Displacements of the smoothing that are tried, as shares of the median distance; the first with all forms.
+_WIDTHS = (0.4, 0.12, 1.2)
 
 
 def _has(method: str) -> Callable[[Any], bool]:
@@ -67,8 +68,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     center : bool or "auto", default="auto"
         Subtract the mean gradient, which a linear trend has.
     smoothing : float or "auto", default="auto"
-        Width of the Gaussian that the function is smoothed by before its gradient is taken, as a share of the median
-        distance; "auto" tries 0.03, 0.1 and 0.3. Without smoothing the gradient on heavy-tailed frequencies is noise.
+        How far the Gaussian reaches that the function is smoothed by before its gradient is taken: the root mean square
+        of its displacements, as a share of the median distance; "auto" tries 0.12, 0.4 and 1.2. Without smoothing the
+        gradient on heavy-tailed frequencies is noise.
     verbose : bool, default=False
         Show rounds and scores if the fit takes longer than a second.
     random_state : None, int, Generator or RandomState, default=None
@@ -193,7 +195,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         with progress_bar(self.verbose) as progress:
             rounds = Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]
-            rounds.run(self.n_iter, self._forms(rows.X.shape[1]), self._options(), widths)
+            rounds.run(self._n_rounds(rows.X.shape[1]), self._forms(rows.X.shape[1]), self._options(), widths)
             rounds.confirm()
             progress("Last fit", 0.0)
             fitted = clone(machine)
@@ -203,6 +205,11 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, reset=True, skip_check_array=True)
         self.estimator_, self.history_, self.best_round_ = fitted, rounds.history, rounds.best.number
         return self
+
+    def _n_rounds(self, n_inputs: int) -> int:
+        if n_inputs == 1 and self.n_iter:
+            warnings.warn("There is one column, so there is no metric to learn.", UserWarning, stacklevel=3)
+        return self.n_iter if n_inputs > 1 else 0
 
     def _rows(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Part:
         """Check the data as the machine would, before any work, and leave out rows without weight."""

@@ -59,7 +59,9 @@ def gradients_of_expansion(
     """Iterate over ``(rows, gradients)`` of ``f(x) = sum_j c_j phi(sqrt(|x - x_j|^2 + h^2))``, (rows, k, d) each.
 
     Distances are the kernel's own, and h softens them: without it kernels with a cusp, as the Laplacian, have no
-    gradient at the points. With ``g(t) = phi(sqrt(t))`` and the whitening T of the kernel,
+    gradient at the points. ``|x - x_j|^2 + h^2`` is the mean squared distance after displacements of root mean square
+    h, so this is f smoothed by a Gaussian, to first order in the spread of these distances, which is small where inputs
+    are many. With ``g(t) = phi(sqrt(t))`` and the whitening T of the kernel,
 
         grad f(x) = T sum_j 2 c_j g'(|T^T (x - x_j)|^2 + h^2) T^T (x - x_j).
     """

@@ -19,8 +19,11 @@ Floats = NDArray[np.float64]
 POWERS = (1.0, 0.5)
 #: Shares of the identity that are tried.
 RIDGES = (0.0, 0.03)
-# Of the trace: what is smaller is taken for nothing.
-_VANISHING = 1e-300
+#: Of the uncentred moments: what is left after centring is rounding if it is less.
+_CANCELLED = 1e-10
+_ONE_IN_A_MILLION = 1e-6
+#: Relative gain that a longer length scale must bring, and how many steps a round may go.
+_WORTH, _MOST_STEPS = 0.01, 2
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Form:
     def metric(self, moments: GradientMoments) -> Floats | None:
         """Give M with a mean diagonal of 1, as a matrix or its diagonal; None if the gradients vanish."""
         outer = moments.centred if self.centred else moments.outer
+        if _trace(outer) <= _CANCELLED * _trace(moments.outer):
+            return None
         if self.diagonal and outer.ndim == 2:
             outer = np.diag(outer)
         powered = _diagonal_power(outer, self.power) if outer.ndim == 1 else _matrix_power(outer, self.power)
@@ -49,10 +54,14 @@ class Form:
         return ", ".join([*parts, "centred"] if self.centred else parts)
 
 
+def _trace(outer: Floats) -> float:
+    return float(outer.sum() if outer.ndim == 1 else np.trace(outer))
+
+
 def _diagonal_power(diagonal: Floats, power: float) -> Floats | None:
     values = np.maximum(diagonal, 0.0)
     largest = float(values.max())
-    if not np.isfinite(largest) or largest <= _VANISHING:
+    if not np.isfinite(largest) or largest <= 0.0:
         return None
     values = (values / largest) ** power
     return np.asarray(values / values.mean())
@@ -77,6 +86,13 @@ class Choice:
     score: float
     form: Form
     width: float = 0.0
+
+    @property
+    def n_directions(self) -> int:
+        """Directions that the metric sees, those within a millionth of its trace left out."""
+        metric = np.asarray(self.kernel.metric)
+        values = metric if metric.ndim == 1 else np.linalg.eigvalsh(metric)
+        return int((values > _ONE_IN_A_MILLION * values.sum()).sum())
 
 
 def best_kernel(
@@ -134,9 +150,17 @@ def median_distance(kernel: Kernel, rows: Floats) -> float:
 
 
 def _retuned(kernel: Kernel, trial: Trial) -> Kernel:
-    """Walk downhill in factors of the root of two: from round to round the length scale changes little."""
-    for factor in (2.0**0.5, 2.0**-0.5):
-        longer = kernel.replace(length_scale=factor * kernel.length_scale)
-        while trial.score(longer) < trial.score(kernel):
-            kernel, longer = longer, longer.replace(length_scale=factor * longer.length_scale)
-    return kernel
+    """Walk downhill in factors of the root of two: from round to round the length scale changes little.
+
+    Longer scales must be better by a percent for each factor of two, as in `tuning.search_length_scale`.
+    """
+
+    def at(steps: int) -> tuple[float, Kernel]:
+        scaled = kernel.replace(length_scale=2.0 ** (steps / 2.0) * kernel.length_scale)
+        return (1.0 + _WORTH) ** max(steps / 2.0, 0.0) * trial.score(scaled), scaled
+
+    best = 0
+    for step in (1, -1):
+        while abs(best + step) <= _MOST_STEPS and at(best + step)[0] < at(best)[0]:
+            best += step
+    return at(best)[1]

@@ -199,8 +199,8 @@ class RandomFeatureModel(KernelMachine):
             out[rows] = block @ coefficients + intercept
         return out
 
-    def _gradients(self, X: Any, smoothing: float) -> Iterator[tuple[slice, Array]]:
-        return self.features_.iter_gradients(X, self._fitted().coefficients, smoothing)
+    def _gradients(self, X: Any, displacement: float) -> Iterator[tuple[slice, Array]]:
+        return self.features_.iter_gradients(X, self._fitted().coefficients, displacement / np.sqrt(X.shape[1]))
 
     def _first_lines(self) -> list[str]:
         return [

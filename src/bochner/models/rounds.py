@@ -26,6 +26,9 @@ _ROWS_OF_ROUNDS, _FEATURES_OF_ROUNDS = 65_536, 4096
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
 _PATIENCE = 2
+_ROUNDING = 1e-10
+#: Squared change, of targets whose variance is about 1, that is taken for nothing.
+_VANISHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,16 @@ class Part:
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    @property
+    def deviation(self) -> Any:
+        """The standard deviation of each of the targets; 1 for one that is constant but for rounding."""
+        found = np.std(self.y, axis=0, dtype=np.float64)
+        return np.where(found > _ROUNDING * abs(self.y).max(axis=0), found, 1.0)
+
+    def in_units_of(self, deviation: Any) -> Part:
+        """Divide the targets."""
+        return replace(self, y=self.y / deviation)
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,10 @@ class Rounds:
         progress: Any,
     ) -> None:
         self._whole, self._machine = machine, _narrowed(machine)
+        if not is_classifier(machine):  # so that all outputs count alike
+            kept, held = kept.in_units_of(kept.deviation), held.in_units_of(kept.deviation)
+        elif len(absent := np.setdiff1d(kept.y, held.y)):
+            _tell(f"No held-out row has the class {', '.join(map(str, absent))}: rounds are judged without.")
         self._held, self._progress = held, progress
         self._kept, self._rng = kept, for_gradients
         self._trial = self._machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
@@ -86,14 +103,14 @@ class Rounds:
         for number in range(1, n_rounds + 1):
             choices = self._choices(model, forms, options, widths)
             if not choices:
-                warnings.warn(
+                _tell(
                     f"The gradient of the function fitted in round {number - 1} vanishes, so no metric can be learned "
-                    f"from it. The best round so far, {self.best.number}, is used.",
-                    UserWarning,
-                    stacklevel=3,
+                    f"from it. The best round so far, {self.best.number}, is used."
                 )
                 return
             model, chosen = self._round(number, n_rounds, choices)
+            if chosen is not None and chosen.n_directions == 1:
+                _tell(f"The metric of round {number} sees one direction only: all else has no part in the function.")
             if chosen is None or number - self.best.number >= _PATIENCE:
                 return
             forms, widths = [chosen.form], [chosen.width]
@@ -102,16 +119,18 @@ class Rounds:
         """Go back to the kernel as it was if the whole machine does better with it than with that of the rounds."""
         if self._machine is self._whole or self.best.kernel is None:
             return
-        own, learned = (self._fitted(self._whole, kernel)[0] for kernel in (None, self.best.kernel))
-        if own < learned:
-            self.best = Best(0, None, own)
+        kernel = self.best.kernel.replace(length_scale="auto") if self._retune else self.best.kernel
+        own, learned = (self._fitted(self._whole, given)[0] for given in (None, kernel))
+        self.best = Best(0, None, own) if own < learned else replace(self.best, kernel=kernel)
 
     def _choices(
         self, model: Any, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
     ) -> list[Choice]:
         """Give the best metric of each form: of all options with the first width, then of the other widths."""
-        diagonal = all(form.diagonal for form in forms)
-        moments = {width: self._moments(model, width, diagonal) for width in widths}
+        diagonal, part = all(form.diagonal for form in forms), self._some(model)
+        moments = {width: self._moments(model, part, width, diagonal) for width in widths}
+        if all(self._vanish(of_width) for of_width in moments.values()):
+            return []
         found = []
         for form in forms:
             best: Choice | None = None
@@ -164,17 +183,29 @@ class Rounds:
         score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
         return float(np.average(squared, weights=held.weights)), score
 
-    def _moments(self, model: Any, smoothing: float, diagonal: bool) -> GradientMoments:
-        """Average the gradients of a fitted function over some of the rows that it was fitted to."""
+    def _some(self, model: Any) -> Part:
+        """Choose some of the rows that a machine was fitted to."""
         most = min(len(self._kept), model._rows_of_gradients)
-        rows = np.sort(self._rng.choice(len(self._kept), most, replace=False))
-        part = self._kept[rows]
+        return self._kept[np.sort(self._rng.choice(len(self._kept), most, replace=False))]
+
+    def _vanish(self, moments: GradientMoments) -> bool:
+        """Say whether the gradients are rounding only: the change that they tell of is nothing beside the targets."""
+        diagonal = moments.outer if moments.outer.ndim == 1 else np.diag(moments.outer)
+        change = float(diagonal @ self._trial.distinct_rows().var(axis=0, dtype=np.float64))
+        return not change > _VANISHING
+
+    def _moments(self, model: Any, part: Part, smoothing: float, diagonal: bool) -> GradientMoments:
+        """Average the gradients of a fitted function over some rows."""
         weights = np.ones(len(part)) if part.weights is None else part.weights
-        # The median distance of the rows, in the kernel's own distance, is what the smoothing is a share of.
+        # The median distance of the rows, in the kernel's own distance, is what the displacement is a share of.
         kernel = with_one_length_scale(model.kernel_)
-        width = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
+        displacement = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
         n_outputs = model._fitted().coefficients.shape[1]
-        return GradientMoments.of(model._gradients(part.X, width), weights, n_outputs, part.X.shape[1], diagonal)
+        return GradientMoments.of(model._gradients(part.X, displacement), weights, n_outputs, part.X.shape[1], diagonal)
+
+
+def _tell(what: str) -> None:
+    warnings.warn(what, UserWarning, stacklevel=4)
 
 
 def _narrowed(machine: Any) -> Any:
