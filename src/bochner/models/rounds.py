@@ -16,6 +16,7 @@ from ..kernels import Kernel
 from ..solvers import rows_of
 from . import tuning
 from .gradients import GradientMoments
+from .held_out import least, tempered_log_losses
 from .learned_metric import Choice, Form, best_kernel, median_distance, with_one_length_scale
 
 Array = NDArray[Any]
@@ -172,16 +173,17 @@ class Rounds:
         return *self._judge(model), model
 
     def _judge(self, model: Any) -> tuple[float, float]:
-        """Give error and score on the held-out rows: squared errors, of the probabilities for classes."""
+        """Give error and score on the held-out rows: squared errors, or the log losses that choose penalties."""
         held = self._held
+        weights = np.ones(len(held)) if held.weights is None else held.weights
         if is_classifier(model):
-            codes = held.y[:, None] == model.classes_
-            squared = np.square(model.predict_proba(held.X) - codes).sum(axis=1)
+            judge = tempered_log_losses(np.searchsorted(model.classes_, held.y), np.zeros(1))
+            losses = judge(model.decision_function(held.X).reshape(len(held), -1), np.arange(len(held)))
         else:
-            squared = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1)
+            losses = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1, keepdims=True)
         # R2 is not defined for one row.
         score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
-        return float(np.average(squared, weights=held.weights)), score
+        return least(weights @ losses) / float(weights.sum()), score
 
     def _some(self, model: Any) -> Part:
         """Choose some of the rows that a machine was fitted to."""
