@@ -23,7 +23,9 @@ _KERNELS = ("laplacian", "exponential-power", "matern")
 _PUBLISHED = ("exact", "rff", "orf")
 #: Points of a score by which it must differ from the paper's to be called better or worse.
 _TOLERANCE = 0.5
-#: Likewise for calibration errors.
+#: Share of the paper's rows below which a number of rows is said.
+_NOTICEABLY_FEWER = 0.75
+#: What calibration errors must differ by.
 _CALIBRATION_TOLERANCE = 0.005
 
 
@@ -200,7 +202,7 @@ def prediction(records: Sequence[Record]) -> View:
 def _rows_if_fewer(records: Sequence[Record]) -> str:
     """Say how many rows a method had, if the paper has noticeably more."""
     rows, dataset = max(figures(records, "n_rows")), records[0]["setting"]["dataset"]
-    return f" ({rows:,} rows)" if rows < 0.75 * paper()["rows"].get(dataset, 0) else ""
+    return f" ({rows:,} rows)" if rows < _NOTICEABLY_FEWER * paper()["rows"].get(dataset, 0) else ""
 
 
 def _score(scores: Sequence[float], published: float | None, addition: str) -> Cell:
