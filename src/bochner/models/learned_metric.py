@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..kernels import Kernel
 from .gradients import GradientMoments
 from .trials import Trial
+from .tuning import WORTH
 
 Floats = NDArray[np.float64]
 
@@ -21,9 +22,10 @@ POWERS = (1.0, 0.5)
 RIDGES = (0.0, 0.03)
 #: Of the uncentred moments: what is left after centring is rounding if it is less.
 _CANCELLED = 1e-10
-_ONE_IN_A_MILLION = 1e-6
-#: Relative gain that a longer length scale must bring, and how many steps a round may go.
-_WORTH, _MOST_STEPS = 0.01, 2
+#: Of the trace: directions that have less are not seen.
+_UNSEEN = 1e-6
+#: Steps that the length scale may go in a round.
+_MOST_STEPS = 2
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,10 @@ class Choice:
 
     @property
     def n_directions(self) -> int:
-        """Directions that the metric sees, those within a millionth of its trace left out."""
+        """Directions that the metric sees."""
         metric = np.asarray(self.kernel.metric)
         values = metric if metric.ndim == 1 else np.linalg.eigvalsh(metric)
-        return int((values > _ONE_IN_A_MILLION * values.sum()).sum())
+        return int((values > _UNSEEN * values.sum()).sum())
 
 
 def best_kernel(
@@ -157,7 +159,7 @@ def _retuned(kernel: Kernel, trial: Trial) -> Kernel:
 
     def at(steps: int) -> tuple[float, Kernel]:
         scaled = kernel.replace(length_scale=2.0 ** (steps / 2.0) * kernel.length_scale)
-        return (1.0 + _WORTH) ** max(steps / 2.0, 0.0) * trial.score(scaled), scaled
+        return (1.0 + WORTH) ** max(steps / 2.0, 0.0) * trial.score(scaled), scaled
 
     best = 0
     for step in (1, -1):

@@ -27,6 +27,7 @@ _ROWS_OF_ROUNDS, _FEATURES_OF_ROUNDS = 65_536, 4096
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
 _PATIENCE = 2
+#: Of the largest target: a deviation that is less is rounding.
 _ROUNDING = 1e-10
 #: Squared change, of targets whose variance is about 1, that is taken for nothing.
 _VANISHING = 1e-12
@@ -45,6 +46,11 @@ class Part:
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    @property
+    def counts(self) -> Array:
+        """The weight of each row, 1 if there are none."""
+        return np.ones(len(self)) if self.weights is None else self.weights
 
     @property
     def deviation(self) -> Any:
@@ -177,7 +183,6 @@ class Rounds:
     def _judge(self, model: Any) -> tuple[float, float]:
         """Give error and score on the held-out rows: squared errors, or the log losses that choose penalties."""
         held = self._held
-        weights = np.ones(len(held)) if held.weights is None else held.weights
         if is_classifier(model):
             judge = tempered_log_losses(np.searchsorted(model.classes_, held.y), np.zeros(1))
             losses = judge(model.decision_function(held.X).reshape(len(held), -1), np.arange(len(held)))
@@ -185,7 +190,7 @@ class Rounds:
             losses = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1, keepdims=True)
         # R2 is not defined for one row.
         score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
-        return least(weights @ losses) / float(weights.sum()), score
+        return least(held.counts @ losses) / float(held.counts.sum()), score
 
     def _some(self, model: Any) -> Part:
         """Choose some of the rows that a machine was fitted to."""
@@ -200,12 +205,13 @@ class Rounds:
 
     def _moments(self, model: Any, part: Part, smoothing: float, diagonal: bool) -> GradientMoments:
         """Average the gradients of a fitted function over some rows."""
-        weights = np.ones(len(part)) if part.weights is None else part.weights
         # The median distance of the rows, in the kernel's own distance, is what the displacement is a share of.
         kernel = with_one_length_scale(model.kernel_)
         displacement = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
         n_outputs = model._fitted().coefficients.shape[1]
-        return GradientMoments.of(model._gradients(part.X, displacement), weights, n_outputs, part.X.shape[1], diagonal)
+        return GradientMoments.of(
+            model._gradients(part.X, displacement), part.counts, n_outputs, part.X.shape[1], diagonal
+        )
 
 
 def _tell(what: str) -> None:

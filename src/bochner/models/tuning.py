@@ -29,7 +29,7 @@ from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
-_WORTH = 0.01
+WORTH = 0.01
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: What a row must have of its own, beside others, of its squared length 1.
@@ -80,7 +80,7 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Ker
 
     def at(exponent: float) -> float:
         if exponent not in scores:
-            longer = (1.0 + _WORTH) ** max(exponent, 0.0)
+            longer = (1.0 + WORTH) ** max(exponent, 0.0)
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
@@ -251,7 +251,7 @@ class LogLossPath:
         return self.alpha(exponent), self._losses[exponent]
 
     def _worth(self, exponent: float) -> float:
-        return self._loss(exponent) * (1.0 + _WORTH) ** -exponent
+        return self._loss(exponent) * (1.0 + WORTH) ** -exponent
 
     def _loss(self, exponent: float) -> float:
         if exponent not in self._losses:
