@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from .inputs import regression_rows
 from .linear import LinearModel, Uncertainty
 from .random_feature import RandomFeatureModel
-from .trials import RidgeTrial
+from .trials import RidgeTrial, trial_of_targets
 
 Array = NDArray[Any]
 
@@ -68,7 +68,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         return regression_rows(self, X, y, sample_weight)[:-1]
 
     def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
-        return RidgeTrial(self._narrow(X.shape[0]), X, targets, weights, rng)
+        return trial_of_targets(self._narrow(X.shape[0]), X, targets, weights, rng)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -32,6 +32,10 @@ Array = NDArray[Any]
 WORTH = 0.01
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
+#: Features and rows, at most, of a trial that needs no more than the products of rows.
+MOST_PRODUCTS, _MOST_WIDE_ROWS = 16_000, 4096
+#: The least penalty of iterations, relative to the sum of weights.
+LEAST = 3e-9
 #: What a row must have of its own, beside others, of its squared length 1.
 _OWN = 1e-6
 #: Powers of ten of the penalties of the log loss; separable classes would want none at all.
@@ -42,6 +46,8 @@ _SMALL = 1 << 14
 # Entries of a matrix up to which a second thread of BLAS costs more than it brings.
 _FOR_ONE_THREAD = 1 << 21
 FOLDS = 5
+# Rows up to which products of all rows are factored for each fold.
+_FOR_ALL_FOLDS = 2048
 
 
 def threads_for(shape: tuple[int, int]) -> Any:
@@ -54,11 +60,14 @@ def trial_shape(n_rows: int, n_components: int, most_rows: int, most_features: i
 
     With few rows or few features per row the best length scale is longer, and the best penalty larger. An eighth of the
     rows at least, 2000 if there are as many, and no more than the most; 1024 features, for wide models up to the most.
+    Where the products of all rows are what is solved for, a fifth of the rows, 2000 to 4096, and up to four features
+    for each, above which they differ little from the kernel.
     """
     proportional = n_rows * TRIAL_FEATURES // max(n_components, TRIAL_FEATURES)
     n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, max(n_rows // 8, proportional))))
-    if n_components > n_rows and most_features > n_trial:  # the products of all rows are what is solved for
-        n_trial = min(n_trial, FEW_ROWS)
+    if n_components > n_rows and most_features == MOST_PRODUCTS:
+        n_trial = min(n_rows, max(FEW_ROWS, min(_MOST_WIDE_ROWS, n_rows // 5)))
+        most_features = 4 * n_trial
     width = 2 * (n_components * n_trial // (2 * n_rows))
     return n_trial, min(n_components, max(TRIAL_FEATURES, min(most_features, width)))
 
@@ -71,10 +80,11 @@ def roots_of(K: Array) -> Array:
     return roots
 
 
-def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
-    """Walk downhill from the kernel's length scale in factors of 2, then look at the half steps beside the best.
+def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first: Sequence[float] = (1.0,)) -> Kernel:
+    """Walk downhill in factors of 2 from the best of some multiples of the kernel's length scale, then in half steps.
 
-    Scales above the first must be better by a percent: they make all features alike, and the problem worse conditioned.
+    Scales above the kernel's must be better by a percent each: they make all features alike, and the problem worse
+    conditioned.
     """
     start, scores = kernel.length_scale, {}
 
@@ -84,8 +94,7 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Ker
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
-    best = 0.0
-    at(best)  # first, so that equally good ones do not take its place
+    best = min(np.log2(first), key=at)  # the first of equally good ones
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -128,25 +137,28 @@ class KernelSplit:
 
 
 def kernel_score(matrix: Array, targets: Array, weights: Array | None, judging: Judging) -> tuple[float, float]:
-    """Give the penalty, in steps of half a power of ten, of the least error of held-out rows, and that error.
+    """Give the penalty, in steps of ten, of the least cross-validated error with a kernel matrix, and that error.
 
-    Two of five parts are held out, one after the other.
+    Every third step is looked at, then the two beside the best: there may be more than one minimum. Of more than 2048
+    rows two of the five parts are held out, one after the other.
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
     criterion = judging.criterion or squared_errors(targets)
-    sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in (0, 1)]
+    n_held = FOLDS if len(matrix) <= _FOR_ALL_FOLDS else 2
+    sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(n_held)]
     sides = [(kept, held) for kept, held in sides if len(kept) and len(held)] or [(np.arange(len(matrix)),) * 2]
     splits = [KernelSplit(matrix, targets, w, kept, held, criterion) for kept, held in sides]
+    weight, held_weight = float(w.sum()), float(sum(w[held].sum() for _, held in sides))
     errors: dict[float, float] = {}
 
     def error(exponent: float) -> float:
         if exponent not in errors:
-            errors[exponent] = sum(split.loss(float(w.sum() * 10.0**exponent)) for split in splits)
+            errors[exponent] = sum(split.loss(weight * 10.0**exponent) for split in splits) / held_weight
         return errors[exponent]
 
-    best = downhill(error, -4.0, step=1.0, low=-8.0, high=1.0)
-    best = min((best, best - 0.5, best + 0.5), key=error)
-    return float(w.sum() * 10.0**best), errors[best] / float(sum(w[held].sum() for _, held in sides))
+    best = min((-5.0, -8.0, -2.0, 1.0), key=error)
+    best = min((best, max(best - 1.0, -8.0), best + 1.0), key=error)
+    return weight * 10.0**best, errors[best]
 
 
 def downhill(error: Callable[[float], float], start: float, step: float, low: float, high: float) -> float:
@@ -163,13 +175,22 @@ def smallest_alpha(dtype: Any) -> float:
 
 
 def penalties_about(alpha: float, weight: float) -> list[float]:
-    """Give the penalties that iterations compare: mostly smaller ones, since the narrow features of trials need more.
+    """Give the penalties that iterations compare: mostly smaller ones, since trials, with fewer rows, need more."""
+    return _in_steps(max(alpha, LEAST * weight), [0.5, 0.0, -0.5, -1.0, -1.5], weight)
 
-    None is so small that iterations in float32 would not end. More features than rows want nearly none: on covtype,
-    16,384 features of 12,500 rows, 3e-9 for each row has 76.0, 3e-8 73.8, and the exact kernel 76.8.
+
+def penalties_below(alpha: float, weight: float) -> list[float]:
+    """Give the penalties to compare next if the smallest was the best; none if that is near the least of all."""
+    return [smaller for smaller in _in_steps(alpha, [-1.0, -2.0], weight) if smaller < 0.5 * alpha]
+
+
+def _in_steps(alpha: float, exponents: list[float], weight: float) -> list[float]:
+    """Multiply a penalty by powers of ten; none is so small that iterations in float32 would not end.
+
+    More features than rows want nearly none: on covtype, 16,384 features of 12,500 rows, 3e-9 for each row has 76.0,
+    3e-8 73.8, and the exact kernel 76.8.
     """
-    least = 3e-9 * weight
-    return sorted({max(float(alpha * factor), least) for factor in 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])})
+    return sorted({max(float(alpha * 10.0**exponent), LEAST * weight) for exponent in exponents})
 
 
 def parts_of_rows(hashes: Array, n_parts: int) -> Array:
