@@ -10,6 +10,7 @@ from bochner import Laplacian, RandomFeatures
 from bochner.models import tuning
 from bochner.models.held_out import Judging
 from bochner.models.linear import Effort, Sample, ridge_by_iteration
+from bochner.models.trials import Narrow, WideTrial, trial_of_targets
 from bochner.progress import ignore_progress
 from bochner.solvers import Design
 
@@ -86,6 +87,15 @@ def test_a_longer_scale_must_be_worth_it():
     assert steeper.length_scale > 8.0
 
 
+def test_of_two_basins_the_deeper_one_is_found():
+    def score(kernel):
+        exponent = np.log2(kernel.length_scale)
+        return min(1.0 + 0.1 * exponent**2, 0.5 + 0.1 * (exponent - 4.5) ** 2)
+
+    assert tuning.search_length_scale(Laplacian(1.0), score).length_scale == 1.0
+    assert tuning.search_length_scale(Laplacian(1.0), score, (1.0, 16.0)).length_scale == pytest.approx(2.0**4.5)
+
+
 # --- penalties -------------------------------------------------------------------------------------------------------
 
 
@@ -118,7 +128,50 @@ def test_iterations_take_the_penalty_that_is_best_on_held_out_rows(noise, weight
 
 def test_penalties_are_not_below_what_float32_holds():
     assert tuning.penalties_about(1.0, 100.0) == pytest.approx([10**-1.5, 0.1, 10**-0.5, 1.0, 10**0.5])
-    assert min(tuning.penalties_about(1e-12, 1e5)) == pytest.approx(3e-4)
+    assert tuning.penalties_about(1e-12, 1e5) == pytest.approx([3e-4, 3e-4 * 10**0.5])
+    assert tuning.penalties_below(1.0, 100.0) == pytest.approx([0.01, 0.1])
+    assert tuning.penalties_below(1e-2, 1e5) == pytest.approx([3e-4, 1e-3])
+    assert tuning.penalties_below(4e-4, 1e5) == []
+
+
+def test_smaller_penalties_are_tried_while_the_smallest_is_the_best():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    matrix = RandomFeatures(Laplacian(3.0), 100, random_state=0).fit(X).transform(X)
+    targets = matrix @ rng.normal(size=(100, 1))  # without noise: no penalty is the best
+    design, effort = Design.of(matrix), Effort(1e-6, 200, ignore_progress)
+    judging = Judging(tuning.hashes_of_rows(X, 0))
+    model = ridge_by_iteration(design, Sample(design, None, True), targets, None, [1.0, 10.0], judging, effort)
+    assert model.alpha == pytest.approx(3e-9 * 1000)
+
+
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_wide_trial_takes_the_penalty_of_ridge_regression_on_all_its_features(noise, weighted):
+    rng = np.random.default_rng(1)
+    X, w = rng.normal(size=(300, 3)), rng.uniform(0.5, 2.0, size=300) if weighted else None
+    y = np.sin(X[:, :1]) + noise * rng.normal(size=(300, 1))
+    made = []
+
+    def make(kernel, width, seed):
+        made.append(RandomFeatures(kernel, width, random_state=seed))
+        return made[-1]
+
+    trial = trial_of_targets(Narrow(make, 900), X, y, w, rng)
+    assert isinstance(trial, WideTrial)
+    weight, alpha = 300.0 if w is None else w.sum(), trial.penalty(Laplacian(2.0))
+    matrix, folds = made[0].transform(X), trial.hashes % 5
+    assert matrix.shape == (300, 900)
+
+    def error(exponent):
+        predicted = np.empty(300)
+        for fold in range(5):
+            kept = folds != fold
+            ridge = Ridge(alpha=weight * 10.0**exponent).fit(matrix[kept], y[kept, 0], None if w is None else w[kept])
+            predicted[~kept] = ridge.predict(matrix[~kept])
+        return np.average(np.square(predicted - y[:, 0]), weights=w)
+
+    assert alpha / weight == pytest.approx(10.0 ** min(range(-8, 3), key=error))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -164,6 +217,12 @@ def test_roots_stand_for_features():
 
 
 def test_more_features_than_rows_are_tried_as_many():
-    wide = tuning.trial_shape(6000, 20_000, 8192, 16_000)
-    assert wide == (2000, 6666)
-    assert tuning.trial_shape(60_000, 4096, 8192, 16_000) == (8192, 1024)
+    for n_rows, n_components, expected in [
+        (500, 2048, (500, 2000)),
+        (6000, 20_000, (2000, 6666)),
+        (6000, 90_000, (2000, 8000)),
+        (20_000, 24_576, (4000, 4914)),
+        (50_000, 55_296, (4096, 4528)),
+        (60_000, 4096, (8192, 1024)),
+    ]:
+        assert tuning.trial_shape(n_rows, n_components, 8192, 8192, by_products=True) == expected

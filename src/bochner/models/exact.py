@@ -302,4 +302,4 @@ def _best_penalty(
     if held_out is None:
         return penalties[len(penalties) // 2]
     kept, held = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    return min(penalties, key=tuning.KernelSplit(K, Y, weights, kept, held, criterion).loss)
+    return min(penalties, key=tuning.KernelSplit(K, Y, weights, (kept, held), criterion).loss)

@@ -32,8 +32,8 @@ Array = NDArray[Any]
 WORTH = 0.01
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
-#: Features and rows, at most, of a trial that needs no more than the products of rows.
-MOST_PRODUCTS, _MOST_WIDE_ROWS = 16_000, 4096
+#: Rows, at most, whose products are all computed.
+MOST_PRODUCTS = 4096
 #: The least penalty of iterations, relative to the sum of weights.
 LEAST = 3e-9
 #: What a row must have of its own, beside others, of its squared length 1.
@@ -47,7 +47,7 @@ _SMALL = 1 << 14
 _FOR_ONE_THREAD = 1 << 21
 FOLDS = 5
 # Rows up to which products of all rows are factored for each fold.
-_FOR_ALL_FOLDS = 2048
+_FOR_ALL_FOLDS = 1024
 
 
 def threads_for(shape: tuple[int, int]) -> Any:
@@ -55,18 +55,20 @@ def threads_for(shape: tuple[int, int]) -> Any:
     return engine.schedule.single_threaded_blas() if shape[0] * shape[1] <= _FOR_ONE_THREAD else nullcontext()
 
 
-def trial_shape(n_rows: int, n_components: int, most_rows: int, most_features: int) -> tuple[int, int]:
+def trial_shape(
+    n_rows: int, n_components: int, most_rows: int, most_features: int, by_products: bool = False
+) -> tuple[int, int]:
     """Choose the rows and features of a trial: smaller than the model, but with as many features per row.
 
     With few rows or few features per row the best length scale is longer, and the best penalty larger. An eighth of the
     rows at least, 2000 if there are as many, and no more than the most; 1024 features, for wide models up to the most.
-    Where the products of all rows are what is solved for, a fifth of the rows, 2000 to 4096, and up to four features
-    for each, above which they differ little from the kernel.
+    Of more features than rows, if their products are what is solved for, a fifth of the rows, 2000 to 4096, and up to
+    four features for each, above which they differ little from the kernel.
     """
     proportional = n_rows * TRIAL_FEATURES // max(n_components, TRIAL_FEATURES)
     n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, max(n_rows // 8, proportional))))
-    if n_components > n_rows and most_features == MOST_PRODUCTS:
-        n_trial = min(n_rows, max(FEW_ROWS, min(_MOST_WIDE_ROWS, n_rows // 5)))
+    if by_products and n_components > n_rows:
+        n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, MOST_PRODUCTS, n_rows // 5)))
         most_features = 4 * n_trial
     width = 2 * (n_components * n_trial // (2 * n_rows))
     return n_trial, min(n_components, max(TRIAL_FEATURES, min(most_features, width)))
@@ -120,14 +122,31 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
 
 
 class KernelSplit:
-    """The kernel matrix of some rows and of those held out, whose loss is asked for several penalties."""
+    """The kernel matrix of some rows and of those held out, whose loss is asked for several penalties.
+
+    With a free intercept the matrix is that of the points about the mean of the rows that are kept.
+    """
 
     def __init__(
-        self, K: Array, targets: Array, weights: Array, kept: Array, held: Array, criterion: Criterion
+        self,
+        K: Array,
+        targets: Array,
+        weights: Array,
+        sides: tuple[Array, Array],
+        criterion: Criterion,
+        free_intercept: bool = False,
     ) -> None:
+        kept, held = sides
         self._inner, self._outer = K[np.ix_(kept, kept)], K[np.ix_(held, kept)]
-        self._mean = np.average(targets[kept], axis=0, weights=weights[kept])
-        self._targets, self._weights = targets[kept] - self._mean, weights[kept]
+        self._targets, self._weights = targets[kept], weights[kept]
+        if free_intercept:
+            shares = self._weights / self._weights.sum()
+            of_kept, of_held = self._inner @ shares, self._outer @ shares  # products with the mean
+            own = shares @ of_kept
+            self._inner = self._inner - of_kept[:, None] - of_kept + own
+            self._outer = self._outer - of_held[:, None] - of_kept + own
+        self._mean = np.average(self._targets, axis=0, weights=self._weights)
+        self._targets = self._targets - self._mean
         self._held, self._held_weights, self._criterion = held, weights[held], criterion
 
     def loss(self, alpha: float) -> float:
@@ -136,18 +155,20 @@ class KernelSplit:
         return least(self._held_weights @ self._criterion(self._outer @ coefficients + self._mean, self._held))
 
 
-def kernel_score(matrix: Array, targets: Array, weights: Array | None, judging: Judging) -> tuple[float, float]:
+def kernel_score(
+    matrix: Array, targets: Array, weights: Array | None, judging: Judging, free_intercept: bool = False
+) -> tuple[float, float]:
     """Give the penalty, in steps of ten, of the least cross-validated error with a kernel matrix, and that error.
 
-    Every third step is looked at, then the two beside the best: there may be more than one minimum. Of more than 2048
+    Every third step is looked at, then the two beside the best: there may be more than one minimum. Of more than 1024
     rows two of the five parts are held out, one after the other.
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
     criterion = judging.criterion or squared_errors(targets)
     n_held = FOLDS if len(matrix) <= _FOR_ALL_FOLDS else 2
     sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(n_held)]
-    sides = [(kept, held) for kept, held in sides if len(kept) and len(held)] or [(np.arange(len(matrix)),) * 2]
-    splits = [KernelSplit(matrix, targets, w, kept, held, criterion) for kept, held in sides]
+    sides = [(kept, held) for kept, held in sides if w[kept].any() and len(held)] or [(np.arange(len(matrix)),) * 2]
+    splits = [KernelSplit(matrix, targets, w, side, criterion, free_intercept) for side in sides]
     weight, held_weight = float(w.sum()), float(sum(w[held].sum() for _, held in sides))
     errors: dict[float, float] = {}
 
@@ -181,7 +202,7 @@ def penalties_about(alpha: float, weight: float) -> list[float]:
 
 def penalties_below(alpha: float, weight: float) -> list[float]:
     """Give the penalties to compare next if the smallest was the best; none if that is near the least of all."""
-    return [smaller for smaller in _in_steps(alpha, [-1.0, -2.0], weight) if smaller < 0.5 * alpha]
+    return [smaller for smaller in _in_steps(alpha, [-1.0, -2.0], weight) if smaller < 0.3 * alpha]
 
 
 def _in_steps(alpha: float, exponents: list[float], weight: float) -> list[float]:
