@@ -31,7 +31,9 @@ ONE_WAY = {"power": 1.0, "ridge": 0.0, "smoothing": 0.4}
 CHECKED = [
     RecursiveFeatureMachine(RandomFeatureRegressor(SMALL, 32), 1, metric="full", **ONE_WAY),
     RecursiveFeatureMachine(RandomFeatureClassifier(SMALL, 32, loss="squared_error"), 1, metric="diagonal", **ONE_WAY),
+    RecursiveFeatureMachine(RandomFeatureClassifier(SMALL, 32), 1, metric="diagonal", **ONE_WAY),
     RecursiveFeatureMachine(KernelRegressor(SMALL), 1, metric="diagonal", **ONE_WAY),
+    RecursiveFeatureMachine(KernelClassifier(SMALL), 1, metric="diagonal", **ONE_WAY),
 ]
 
 
@@ -67,6 +69,8 @@ def test_defaults_find_the_inputs_that_matter():
     assert diagonal[:2].sum() > 0.95 * diagonal.sum()
     assert len(model.history_) <= 6
     assert [entry["round"] for entry in model.history_] == list(range(len(model.history_)))
+    assert np.isnan(model.history_[0]["smoothing"])
+    assert all(entry["smoothing"] in (0.12, 0.4, 1.2) for entry in model.history_[1:])
 
 
 def test_the_form_of_the_first_round_is_kept():
@@ -178,6 +182,45 @@ def test_outputs_of_other_units_count_alike():
     Y = np.column_stack([1000.0 * np.sin(2.0 * X[:, 0]), np.sin(2.0 * X[:, 1])])
     model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=256), 2, **ONE_WAY, random_state=0).fit(X, Y)
     assert model.feature_importances_[:2].min() > 0.2
+
+
+def outer_products(model, X, n_outputs):
+    return GradientMoments.of(model._gradients(X, 0.5), np.ones(len(X)), n_outputs, X.shape[1], False).outer
+
+
+def test_several_outputs_are_as_if_stacked():
+    X, y = product_of_two(400, 4)
+    X, Y = X.astype(np.float64), np.column_stack([y, np.cos(X[:, 2])])
+    machine = RandomFeatureRegressor(Laplacian(2.0), 128, alpha=0.1, random_state=0)
+    stacked = sum(outer_products(clone(machine).fit(X, of_one), X, 1) for of_one in Y.T)
+    assert outer_products(machine.fit(X, Y), X, 2) == pytest.approx(stacked, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "kinds", [(RandomFeatureClassifier, RandomFeatureRegressor), (KernelClassifier, KernelRegressor)]
+)
+def test_several_classes_are_as_their_indicators_stacked(kinds):
+    X, y = product_of_two(400, 4)
+    X, codes = X.astype(np.float64), np.digitize(y, [-0.3, 0.3])
+    classifier, regressor = (kind(Laplacian(2.0), alpha=0.1, random_state=0) for kind in kinds)
+    classifier.set_params(loss="squared_error")
+    stacked = sum(outer_products(regressor.fit(X, 1.0 * (codes == code)), X, 1) for code in range(3))
+    assert outer_products(classifier.fit(X, codes), X, 3) == pytest.approx(stacked, rel=1e-6)
+
+
+def test_weights_of_classes_are_weights_of_their_rows():
+    X, y = product_of_two(600, 4)
+    labels = (y > 0.3).astype(int)
+    given = {"n_components": 64, "loss": "squared_error", "random_state": 0}
+    models = [
+        RecursiveFeatureMachine(RandomFeatureClassifier(**given, class_weight=weights), 2, random_state=0)
+        for weights in ({1: 5.0}, None)
+    ]
+    models[0].fit(X, labels)
+    models[1].fit(X, labels, np.where(labels == 1, 5.0, 1.0))
+    of_classes, of_rows = ([entry["error"] for entry in model.history_] for model in models)
+    assert of_classes == pytest.approx(of_rows, rel=1e-6)
+    assert models[0].metric_ == pytest.approx(models[1].metric_, rel=1e-4, abs=1e-4)
 
 
 def test_the_same_smoothing_is_the_same_for_features_and_the_exact_machine():

@@ -17,6 +17,14 @@ def _shown(value: Any) -> str:
     return f"<array of shape {value.shape}>" if large else repr(value)
 
 
+def _comparable(value: Any) -> tuple[Any, ...]:
+    """Give the shape and the content of a value: of numbers as bytes, since a matrix may have a million."""
+    array = np.asarray(value)
+    if array.dtype.kind in "iuf":
+        return array.shape, (array.astype(np.float64) + 0.0).tobytes()  # in which -0 is 0
+    return array.shape, *array.ravel().tolist()
+
+
 class Parametrised:
     """An object whose parameters are those of its constructor, under the same names."""
 
@@ -50,8 +58,8 @@ class Parametrised:
 
     def _key(self) -> tuple[Any, ...]:
         """Give the class and the parameters in a form that can be compared."""
-        values = ((name, np.asarray(value)) for name, value in self.get_params().items() if value is not None)
-        return (type(self).__name__, *((name, value.shape, *value.ravel().tolist()) for name, value in values))
+        values = ((name, value) for name, value in self.get_params().items() if value is not None)
+        return (type(self).__name__, *((name, *_comparable(value)) for name, value in values))
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters

@@ -40,7 +40,8 @@ class KernelMachine(BaseEstimator, ABC):
 
     #: What `check_array` is told about X.
     allowed: ClassVar[dict[str, Any]]
-    #: Rows at most that gradients of a fitted function are averaged over.
+    #: Rows at most that rounds of a learned metric fit, and that gradients of a fitted function are averaged over.
+    _rows_of_rounds: ClassVar[int]
     _rows_of_gradients: ClassVar[int]
 
     # --- parameters ---------------------------------------------------------------------------------------------

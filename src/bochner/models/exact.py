@@ -51,6 +51,7 @@ class ExactModel(KernelMachine):
     """Common part of the exact kernel machines."""
 
     allowed: ClassVar[dict[str, Any]] = {"dtype": [np.float64, np.float32]}
+    _rows_of_rounds: ClassVar[int] = 16_384
     _rows_of_gradients: ClassVar[int] = 4_000
 
     def __init__(

@@ -84,7 +84,8 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     feature_importances_ : array of shape (d,)
         Diagonal of M, with a sum of 1.
     history_ : list of dict
-        Of each round: score and error on held-out rows, how M was made, length scale, alpha, and seconds.
+        Of each round: score and error on held-out rows, how M was made, the smoothing of the gradients (nan for round
+        0), length scale, alpha, and seconds.
     best_round_ : int
         The round whose metric is used; 0 is the kernel as it was.
 
@@ -92,8 +93,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     -----
     Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
     backpropagation-free machine learning models", Science 383 (2024), for exact kernels. On random features a round
-    costs a linear fit, of at most 4096 features to at most 65,536 rows; 15 % of the rows, at most 20,000, judge the
-    rounds. A machine of more features is fitted with the best metric and without, and judged likewise.
+    costs a linear fit, of at most 4096 features to at most 65,536 rows, of exact machines 16,384 rows; 15 % of the
+    rows, at most 20,000, judge the rounds. A machine of more features is fitted with the best metric and without, and
+    judged likewise.
 
     Examples
     --------
@@ -191,7 +193,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         for_split, for_trial, for_gradients, for_machine = rng.spawn(4)
         if machine.random_state is None:
             machine.set_params(random_state=int(for_machine.integers(2**31)))
-        kept, held = split(rows, is_classifier(machine), int(for_split.integers(2**31)))
+        kept, held = split(rows, machine, int(for_split.integers(2**31)))
         with progress_bar(self.verbose) as progress:
             rounds = Rounds(machine, rows[kept], rows[held], for_trial, for_gradients, progress)
             widths = _WIDTHS if isinstance(self.smoothing, str) else [float(self.smoothing)]

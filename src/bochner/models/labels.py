@@ -77,13 +77,14 @@ def weights_by_class(estimator: Any, sample_weight: Any, X: Any, classes: Array,
     if estimator.class_weight is None:
         return weights
     weights = np.ones(len(codes)) if weights is None else weights
-    weights = weights * _weights_of_classes(estimator, classes, codes, weights)[codes]
+    weights = weights * weights_of_classes(estimator, classes, codes, weights)[codes]
     if not weights.any():
         raise ValueError(f"The weights of {type(estimator).__name__}, by rows and classes, must not be all zero.")
     return weights
 
 
-def _weights_of_classes(estimator: Any, classes: Array, codes: Array, weights: Array) -> Array:
+def weights_of_classes(estimator: Any, classes: Array, codes: Array, weights: Array) -> Array:
+    """Give the weight of each class, as the estimator has it: "balanced" by what the rows of each weigh."""
     given = estimator.class_weight
     if isinstance(given, str) and given == "balanced":
         totals = np.bincount(codes, weights=weights, minlength=len(classes))

@@ -26,6 +26,7 @@ class RandomFeatureModel(KernelMachine):
     """Common part of the estimators on random features."""
 
     allowed: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": "numeric"}
+    _rows_of_rounds: ClassVar[int] = 65_536
     _rows_of_gradients: ClassVar[int] = 20_000
     _model: LinearModel | None
     _stream_alpha: float | None

@@ -15,14 +15,16 @@ from sklearn.base import clone, is_classifier
 from ..kernels import Kernel
 from ..solvers import rows_of
 from . import tuning
+from .base import KernelMachine
 from .gradients import GradientMoments
 from .held_out import least, tempered_log_losses
+from .labels import weights_of_classes
 from .learned_metric import Choice, Form, best_kernel, median_distance, with_one_length_scale
 
 Array = NDArray[Any]
 
-#: Rows and random features of the rounds, at most.
-_ROWS_OF_ROUNDS, _FEATURES_OF_ROUNDS = 65_536, 4096
+#: Random features of the rounds, at most.
+_FEATURES_OF_ROUNDS = 4096
 #: Share of the rows that is held out to judge rounds, and how many at most.
 _HELD_OUT, _MOST_HELD_OUT = 0.15, 20_000
 #: Rounds without a better score after which to stop.
@@ -106,8 +108,9 @@ class Rounds:
         """
         if n_rounds == 0:
             return
-        model, _ = self._round(0, n_rounds, [None])
+        model, _ = self._round(0, n_rounds, [None], time.perf_counter())
         for number in range(1, n_rounds + 1):
+            start = time.perf_counter()
             choices = self._choices(model, forms, options, widths)
             if not choices:
                 _tell(
@@ -115,7 +118,7 @@ class Rounds:
                     f"from it. The best round so far, {self.best.number}, is used."
                 )
                 return
-            model, chosen = self._round(number, n_rounds, choices)
+            model, chosen = self._round(number, n_rounds, choices, start)
             if chosen is not None and chosen.n_directions == 1:
                 _tell(f"The metric of round {number} sees one direction only: all else has no part in the function.")
             if chosen is None or number - self.best.number >= _PATIENCE:
@@ -151,9 +154,10 @@ class Rounds:
             found += [] if best is None else [best]
         return found
 
-    def _round(self, number: int, n_rounds: int, choices: Sequence[Choice | None]) -> tuple[Any, Choice | None]:
+    def _round(
+        self, number: int, n_rounds: int, choices: Sequence[Choice | None], start: float
+    ) -> tuple[Any, Choice | None]:
         """Fit the machine with each of some kernels, its own if there is none; judge them, and give the best."""
-        start = time.perf_counter()
         kernels = [None if choice is None else choice.kernel for choice in choices]
         fits = [(*self._fitted(self._machine, kernel), choice) for kernel, choice in zip(kernels, choices, strict=True)]
         error, score, model, choice = min(fits, key=lambda fit: fit[0])
@@ -164,6 +168,7 @@ class Rounds:
             "score": score,
             "error": error,
             "form": "as given" if choice is None else str(choice.form),
+            "smoothing": np.nan if choice is None else choice.width,
             "length_scale": model.kernel_.length_scale,
             "alpha": model.alpha_,
             "seconds": time.perf_counter() - start,
@@ -190,7 +195,17 @@ class Rounds:
             losses = np.square(model.predict(held.X) - held.y).reshape(len(held), -1).sum(axis=1, keepdims=True)
         # R2 is not defined for one row.
         score = float(model.score(held.X, held.y, held.weights)) if len(held) > 1 else np.nan
-        return least(held.counts @ losses) / float(held.counts.sum()), score
+        counts = self._counts(held)
+        return least(counts @ losses) / float(counts.sum()), score
+
+    def _counts(self, part: Part) -> Array:
+        """Give what each row counts: its weight, times that of its class if the machine has such weights."""
+        if getattr(self._whole, "class_weight", None) is None:
+            return part.counts
+        classes, codes = np.unique(self._kept.y, return_inverse=True)
+        of_classes = weights_of_classes(self._whole, classes, codes, self._kept.counts)
+        counts = part.counts * of_classes[np.searchsorted(classes, part.y)]
+        return counts if counts.any() else part.counts  # classes without weight only: they are judged all the same
 
     def _some(self, model: Any) -> Part:
         """Choose some of the rows that a machine was fitted to."""
@@ -210,7 +225,7 @@ class Rounds:
         displacement = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
         n_outputs = model._fitted().coefficients.shape[1]
         return GradientMoments.of(
-            model._gradients(part.X, displacement), part.counts, n_outputs, part.X.shape[1], diagonal
+            model._gradients(part.X, displacement), self._counts(part), n_outputs, part.X.shape[1], diagonal
         )
 
 
@@ -225,7 +240,7 @@ def _narrowed(machine: Any) -> Any:
     return clone(machine).set_params(n_components=_FEATURES_OF_ROUNDS)
 
 
-def split(rows: Part, classes: bool, seed: int) -> tuple[Array, Array]:
+def split(rows: Part, machine: KernelMachine, seed: int) -> tuple[Array, Array]:
     """Choose rows to fit in the rounds, and rows to judge them by; every class has a row among the former.
 
     By the content of the rows, so that equal ones are on one side, and a weight of two is a row that is there twice.
@@ -234,8 +249,8 @@ def split(rows: Part, classes: bool, seed: int) -> tuple[Array, Array]:
     hashes = tuning.hashes_of_rows(rows.X, seed) / 2.0**32
     share = min(_HELD_OUT, _MOST_HELD_OUT / len(rows))
     held = hashes < max(share, float(hashes.min()) + 2.0**-33)
-    kept = ~held & (hashes < share + _ROWS_OF_ROUNDS / len(rows))
-    if classes:
+    kept = ~held & (hashes < share + machine._rows_of_rounds / len(rows))
+    if is_classifier(machine):
         absent = np.setdiff1d(rows.y, rows.y[kept])
         kept |= np.isin(rows.y, absent)
         held &= ~kept
