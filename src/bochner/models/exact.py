@@ -303,4 +303,5 @@ def _best_penalty(
     if held_out is None:
         return penalties[len(penalties) // 2]
     kept, held = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    return min(penalties, key=tuning.KernelSplit(K, Y, weights, (kept, held), criterion).loss)
+    split = tuning.KernelSplit(K, Y, weights, (kept, held), criterion)
+    return min(penalties, key=lambda alpha: split.losses(alpha)[1])

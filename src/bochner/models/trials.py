@@ -161,7 +161,7 @@ class KernelTrial(RidgeTrial):
     free_intercept: ClassVar[bool] = False
 
     def penalty(self, kernel: Kernel) -> float:
-        """Give the best penalty of a kernel, by which it is compared as well."""
+        """Give the best penalty of a kernel, which comes along with its score."""
         return self._tried(kernel)[0]
 
     def _features(self, kernel: Kernel) -> Array:

@@ -133,7 +133,7 @@ class KernelSplit:
         targets: Array,
         weights: Array,
         sides: tuple[Array, Array],
-        criterion: Criterion,
+        criterion: Criterion | None,
         free_intercept: bool = False,
     ) -> None:
         kept, held = sides
@@ -147,39 +147,45 @@ class KernelSplit:
             self._outer = self._outer - of_held[:, None] - of_kept + own
         self._mean = np.average(self._targets, axis=0, weights=self._weights)
         self._targets = self._targets - self._mean
-        self._held, self._held_weights, self._criterion = held, weights[held], criterion
+        self._held, self._held_weights = held, weights[held]
+        self._squares, self._criterion = squared_errors(targets), criterion
 
-    def loss(self, alpha: float) -> float:
-        """Give the weighted sum of the losses of the rows that are held out."""
+    def losses(self, alpha: float) -> tuple[float, float]:
+        """Give the weighted sums, over the rows that are held out, of squared errors and of losses by the criterion."""
         coefficients, _ = kernel_ridge_by_cholesky(self._inner, self._targets, self._weights, alpha)
-        return least(self._held_weights @ self._criterion(self._outer @ coefficients + self._mean, self._held))
+        scores = self._outer @ coefficients + self._mean
+        squares = least(self._held_weights @ self._squares(scores, self._held))
+        if self._criterion is None:
+            return squares, squares
+        return squares, least(self._held_weights @ self._criterion(scores, self._held))
 
 
 def kernel_score(
     matrix: Array, targets: Array, weights: Array | None, judging: Judging, free_intercept: bool = False
 ) -> tuple[float, float]:
-    """Give the penalty, in steps of ten, of the least cross-validated error with a kernel matrix, and that error.
+    """Give the penalty, in steps of ten, that is judged best with a kernel matrix, and the least squared error.
 
-    Every third step is looked at, then the two beside the best: there may be more than one minimum. Of more than 1024
-    rows two of the five parts are held out, one after the other.
+    Both by cross-validation. Every third step is looked at, then the two beside the best: there may be more than one
+    minimum. Of more than 1024 rows two of the five parts are held out, one after the other.
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
-    criterion = judging.criterion or squared_errors(targets)
     n_held = FOLDS if len(matrix) <= _FOR_ALL_FOLDS else 2
     sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(n_held)]
     sides = [(kept, held) for kept, held in sides if w[kept].any() and len(held)] or [(np.arange(len(matrix)),) * 2]
-    splits = [KernelSplit(matrix, targets, w, side, criterion, free_intercept) for side in sides]
+    splits = [KernelSplit(matrix, targets, w, side, judging.criterion, free_intercept) for side in sides]
     weight, held_weight = float(w.sum()), float(sum(w[held].sum() for _, held in sides))
-    errors: dict[float, float] = {}
+    losses: dict[float, Array] = {}
 
-    def error(exponent: float) -> float:
-        if exponent not in errors:
-            errors[exponent] = sum(split.loss(weight * 10.0**exponent) for split in splits) / held_weight
-        return errors[exponent]
+    def loss(exponent: float, which: int) -> float:
+        if exponent not in losses:
+            losses[exponent] = np.sum([split.losses(weight * 10.0**exponent) for split in splits], axis=0)
+        return float(losses[exponent][which])
 
-    best = min((-5.0, -8.0, -2.0, 1.0), key=error)
-    best = min((best, max(best - 1.0, -8.0), best + 1.0), key=error)
-    return weight * 10.0**best, errors[best]
+    def best(which: int) -> float:
+        first = min((-5.0, -8.0, -2.0, 1.0), key=lambda exponent: loss(exponent, which))
+        return min((first, max(first - 1.0, -8.0), first + 1.0), key=lambda exponent: loss(exponent, which))
+
+    return weight * 10.0 ** best(1), loss(best(0), 0) / held_weight
 
 
 def downhill(error: Callable[[float], float], start: float, step: float, low: float, high: float) -> float:
