@@ -31,7 +31,7 @@ from .base import KernelMachine
 from .costs import points_for_preconditioner
 from .expansion import Expansion, KernelRows, Rows, Split
 from .gradients import gradients_of_expansion
-from .held_out import Criterion, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
+from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import Effort
 from .logistic import softmax_by_conjugate_gradient, softmax_on_roots
 from .trials import KernelTrial, Narrow, RidgeTrial, Trial
@@ -303,5 +303,5 @@ def _best_penalty(
     if held_out is None:
         return penalties[len(penalties) // 2]
     kept, held = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    split = tuning.KernelSplit(K, Y, weights, (kept, held), criterion)
-    return min(penalties, key=lambda alpha: split.losses(alpha)[1])
+    split = tuning.KernelSplit(K, Y, weights, kept, held)
+    return min(penalties, key=lambda alpha: least(split.losses(alpha, criterion)))

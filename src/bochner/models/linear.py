@@ -28,8 +28,8 @@ from ..solvers import (
     rows_of,
 )
 from .costs import WIDEST_GRAM
-from .held_out import Criterion, HeldOutRows, Judging, least, one_in_ten, squared_errors
-from .tuning import FOLDS, parts_of_rows, penalties_below, smallest_alpha
+from .held_out import HeldOutRows, Judging, least, one_in_ten, squared_errors
+from .tuning import FOLDS, parts_of_rows, smallest_alpha
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -203,7 +203,8 @@ def ridge_by_iteration(
     preconditioning = Preconditioning(some, weight, 1.0, effort)
     alpha, start = alphas[0], None
     if judging is not None:
-        alpha, start = _best_penalty(design, targets, weights, alphas, judging, preconditioning, effort)
+        rough = preconditioning.at(float(np.exp(np.log(alphas).mean())))
+        alpha, start = _best_penalty(design, targets, weights, alphas, judging, rough, effort)
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -233,64 +234,39 @@ def _best_penalty(
     weights: Array | None,
     alphas: Sequence[float],
     judging: Judging,
-    preconditioning: Preconditioning,
+    preconditioner: Preconditioner,
     effort: Effort,
 ) -> tuple[float, Floats | None]:
-    """Solve without a tenth of the rows, and judge by these; while the smallest penalty is the best, try smaller ones.
+    """Solve for all penalties at once, each a column more, without a tenth of the rows, and look at these.
 
     The solution for the chosen penalty comes along, for the iterations with all rows to begin at.
     """
     held, criterion = one_in_ten(judging.hashes), judging.criterion or squared_errors(targets)
     if held is None:
         return float(alphas[len(alphas) // 2]), None
-    trial = _HeldOutFit(design, targets, weights, held, criterion, effort)
-    best, alpha, start = np.inf, alphas[0], None
-    while alphas:
-        losses, found = trial.of_penalties(alphas, preconditioning.at(float(np.exp(np.log(alphas).mean()))), start)
-        i = int(np.argmin(losses))
-        if losses[i] >= best:
-            break
-        best, alpha, start = losses[i], float(alphas[i]), found[i]
-        alphas = penalties_below(alpha, total_weight(design, weights)) if i == 0 else []
-    return alpha, start
+    w = np.where(held, 0.0, 1.0 if weights is None else weights)
+    mean, cross = moments(design, targets, w)
+    normal, penalties = centred_normal(design, w, mean), np.repeat(alphas, targets.shape[1])
+    found = conjugate_gradient(
+        normal,
+        np.tile(cross, len(alphas)),
+        preconditioner.solve,
+        shifts=penalties,
+        tolerance=goal(design, _ROUGH, 1e-6, SMALL),
+        max_iter=min(_ROUGH_ITERATIONS, effort.max_iter),
+        progress=lambda _, done: effort.progress("Penalties", done),
+    ).value
+    shift = np.tile(np.average(targets, axis=0, weights=w), len(alphas)) - mean @ found
 
+    def losses(rows: slice, block: Array) -> tuple[Array]:
+        here = np.flatnonzero(held[rows])
+        w = np.ones(len(here)) if weights is None else weights[rows][here]
+        scores = np.split(block[here] @ found + shift, len(alphas), axis=1)
+        return (np.stack([w @ criterion(one, rows.start + here) for one in scores]),)
 
-class _HeldOutFit:
-    """Ridge regression without some rows, which judge the solutions for several penalties."""
-
-    def __init__(
-        self, design: Design, targets: Array, weights: Array | None, held: Array, criterion: Criterion, effort: Effort
-    ) -> None:
-        self._design, self._weights, self._held, self._criterion = design, weights, held, criterion
-        kept = np.where(held, 0.0, 1.0 if weights is None else weights)
-        self._mean, self._cross = moments(design, targets, kept)
-        self._normal = centred_normal(design, kept, self._mean)
-        self._target_mean, self._effort = np.average(targets, axis=0, weights=kept), effort
-
-    def of_penalties(
-        self, alphas: Sequence[float], preconditioner: Preconditioner, start: Floats | None
-    ) -> tuple[list[float], list[Floats]]:
-        """Solve roughly for all penalties at once, each some columns more; give their losses and coefficients."""
-        found = conjugate_gradient(
-            self._normal,
-            np.tile(self._cross, len(alphas)),
-            preconditioner.solve,
-            None if start is None else np.tile(start, len(alphas)),
-            shifts=np.repeat(alphas, self._cross.shape[1]),
-            tolerance=goal(self._design, _ROUGH, 1e-6, SMALL),
-            max_iter=min(_ROUGH_ITERATIONS, self._effort.max_iter),
-            progress=lambda _, done: self._effort.progress("Penalties", done),
-        ).value
-        shift = np.tile(self._target_mean, len(alphas)) - self._mean @ found
-
-        def losses(rows: slice, block: Array) -> tuple[Array]:
-            here = np.flatnonzero(self._held[rows])
-            w = np.ones(len(here)) if self._weights is None else self._weights[rows][here]
-            scores = np.split(block[here] @ found + shift, len(alphas), axis=1)
-            return (np.stack([w @ self._criterion(one, rows.start + here) for one in scores]),)
-
-        (sums,) = self._design.total(losses)
-        return [least(of_one) for of_one in sums], np.split(found, len(alphas), axis=1)
+    (sums,) = design.total(losses)
+    best = int(np.argmin([least(of_one) for of_one in sums]))
+    return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
 
 
 class Preconditioning:

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from ..features import RandomFeatures
 from ..kernels import Kernel
-from ..solvers import rows_of
 from . import tuning
-from .held_out import Criterion, Judging, tempered_log_losses
+from .held_out import Judging, tempered_log_losses
 from .labels import indicators
 
 Array = NDArray[Any]
+
+
+#: Doublings of the rows of a trial, at most, that errors are continued for.
+_MOST_DOUBLINGS = 3.0
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,13 @@ def trial_of_targets(
     codes: Array | None = None,
 ) -> RidgeTrial:
     """Choose the rows on which ridge regression on features is tried; codes are of the classes the targets indicate."""
-    kind = WideTrial if narrow.n_components > X.shape[0] else RidgeTrial
+    kind = WideTrial if narrow.n_components > _weight(X.shape[0], weights) else RidgeTrial
     return kind(narrow, X, targets, weights, rng, codes)
+
+
+def _weight(n_rows: int, weights: Array | None) -> float:
+    """Give the rows that there would be if weights were repetitions; smaller ones are taken for another unit."""
+    return float(n_rows if weights is None else max(n_rows, weights.sum()))
 
 
 class Trial(ABC):
@@ -65,7 +73,7 @@ class Trial(ABC):
     most_features: ClassVar[int] = 2 * tuning.TRIAL_FEATURES
     #: Whether more features than rows are tried by the products of rows.
     by_products: ClassVar[bool] = False
-    #: Length scales, in units of the median distance, from the best of which on others are sought.
+    #: Length scales, in units of the median distance, from the best of which on others are sought; the first if equal.
     first_scales: ClassVar[tuple[float, ...]] = (1.0,)
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
@@ -74,14 +82,9 @@ class Trial(ABC):
         n_trial, self._width = tuning.trial_shape(*shape, self.most_rows, self.most_features, self.by_products)
         self.rows = np.sort(rng.choice(X.shape[0], n_trial, replace=False))
         self._X = X[self.rows]
-        self._given_weights = rows_of(weights, self.rows)
-        self._weights = self._weights_of(slice(None))
+        # Weights that are all zero here say nothing about these rows.
+        self._weights = None if weights is None or not weights[self.rows].any() else weights[self.rows]
         self._results: dict[Kernel, tuple[float, float]] = {}
-
-    def _weights_of(self, rows: slice) -> Array | None:
-        """Give the weights of some rows; if they are all zero, they say nothing about these."""
-        weights = rows_of(self._given_weights, rows)
-        return weights if weights is not None and weights.any() else None
 
     @cached_property
     def hashes(self) -> Array:
@@ -136,44 +139,43 @@ class RidgeTrial(Trial):
         codes: Array | None = None,
     ) -> None:
         super().__init__(narrow, X, weights, rng)
-        self._targets, self._codes = targets[self.rows], rows_of(codes, self.rows)
+        self._targets = targets[self.rows]
+        self._criterion = None if codes is None else tempered_log_losses(codes[self.rows], np.zeros(1))
 
     def penalty(self, kernel: Kernel) -> float:
         """Give the best penalty of a kernel, by the criterion if there is one."""
-        if self._codes is None:
+        if self._criterion is None:
             return super().penalty(kernel)
-        matrix, judging = self._features(kernel), Judging(self.hashes, self._criterion(slice(None)))
+        matrix, judging = self._features(kernel), Judging(self.hashes, self._criterion)
         with tuning.threads_for(matrix.shape):
             return tuning.ridge_score(matrix, self._targets, self._weights, judging)[0]
-
-    def _criterion(self, rows: slice) -> Criterion | None:
-        """Give what scores of some rows are judged by, if it is not the squared error."""
-        return None if self._codes is None else tempered_log_losses(self._codes[rows], np.zeros(1))
 
     def _try(self, matrix: Array) -> tuple[float, float]:
         return tuning.ridge_score(matrix, self._targets, self._weights, Judging(self.hashes))
 
 
 class KernelTrial(RidgeTrial):
-    """Trials with the kernel matrix of all rows, for exact machines on so few that features would cost more."""
+    """Trials with the kernel matrix itself, for exact machines on so few rows that features would cost more."""
 
     most_rows = 2048
     free_intercept: ClassVar[bool] = False
 
     def penalty(self, kernel: Kernel) -> float:
-        """Give the best penalty of a kernel, which comes along with its score."""
+        """Give the best penalty of a kernel, by which it is compared as well."""
         return self._tried(kernel)[0]
 
     def _features(self, kernel: Kernel) -> Array:
-        return kernel(self._X).astype(np.float64, copy=False)
+        return kernel(self._X.astype(np.float64))
 
     def _try(self, matrix: Array) -> tuple[float, float]:
-        return self._cross_validated(matrix, slice(None))
+        return self._cross_validated(matrix)
 
-    def _cross_validated(self, matrix: Array, rows: slice) -> tuple[float, float]:
-        """Give the best penalty for the products of some rows, and its error."""
-        judging = Judging(self.hashes[rows], self._criterion(rows))
-        return tuning.kernel_score(matrix, self._targets[rows], self._weights_of(rows), judging, self.free_intercept)
+    def _cross_validated(self, matrix: Array, every: int = 1) -> tuple[float, float]:
+        """Give the best penalty for the products of rows, and the least error, by one in ``every`` few rows."""
+        judging = Judging(self.hashes, self._criterion)
+        n_held = tuning.folds_held_out(_weight(len(self.rows), self._weights))
+        given = (matrix, self._targets, self._weights, judging, n_held)
+        return tuning.kernel_score(*given, free_intercept=self.free_intercept, every=every)
 
 
 class WideTrial(KernelTrial):
@@ -181,37 +183,49 @@ class WideTrial(KernelTrial):
 
     Fewer would be no smaller version of the same: about as many features as rows have the largest error of all. There
     may be two good choices, a short length scale with a large penalty and a long one with nearly none, so both are
-    looked at; and the more rows, the better the second. So kernels are compared by the errors to expect of all rows:
-    half the rows, with half the features, tell how fast they fall. On covtype, 24,576 features of 20,000 rows,
-    exponential power: 70.5 with a length scale of 0.2, best for the trial itself, 77.5 with 1.6.
+    looked at; and the more rows, the better the second. So kernels are compared by the errors to expect of more rows:
+    half of those of the trial, with half the features, tell how much a doubling brings, which is taken to be the same
+    for the next ones, three at most. On covtype, 24,576 features of 20,000 rows, exponential power: 70.5 with a length
+    scale of 0.2, best for the trial itself, 77.5 with 1.6.
     """
 
     most_rows = tuning.MOST_PRODUCTS
     by_products = free_intercept = True
     first_scales = (1.0, 0.25, 4.0, 16.0)
 
-    def __init__(self, narrow: Narrow, X: Any, *rest: Any) -> None:
-        super().__init__(narrow, X, *rest)
-        self._doublings = float(np.log2(X.shape[0] / len(self.rows)))
+    def __init__(
+        self,
+        narrow: Narrow,
+        X: Any,
+        targets: Array,
+        weights: Array | None,
+        rng: np.random.Generator,
+        codes: Array | None = None,
+    ) -> None:
+        super().__init__(narrow, X, targets, weights, rng, codes)
+        self._doublings = min(float(np.log2(X.shape[0] / len(self.rows))), _MOST_DOUBLINGS)
+        self._falls: dict[Kernel, float] = {}
 
-    def _tried(self, kernel: Kernel) -> tuple[float, float]:
-        new = kernel not in self._results
-        alpha, error = super()._tried(kernel)
-        if new and self._doublings:
-            half, width = slice(None, None, 2), self._width // 4 * 2
-            with tuning.threads_for((len(self.rows) // 2, width)):
-                before = self._cross_validated(self._products(kernel, half, width), half)[1]
-            fall = min(error / before, 1.0) if before else 1.0
-            self._results[kernel] = alpha, error * fall**self._doublings
-        return self._results[kernel]
+    def score(self, kernel: Kernel) -> float:
+        """Give the error to expect of more rows."""
+        error = super().score(kernel)
+        if not self._doublings:
+            return error
+        if kernel not in self._falls:
+            products = self._products(kernel, self._width // 4 * 2)
+            with tuning.threads_for(products.shape):
+                before = self._cross_validated(products, every=2)[1]
+            self._falls[kernel] = min(error / before, 1.0) if before else 1.0
+        return error * self._falls[kernel] ** self._doublings
 
     def _features(self, kernel: Kernel) -> Array:
-        return self._products(kernel, slice(None), self._width)
+        return self._products(kernel, self._width)
 
-    def _products(self, kernel: Kernel, rows: slice, width: int) -> Array:
-        X = self._X[rows]
-        matrix = self._make(kernel, width, self._seed).fit(X).transform(X)
-        return (matrix @ matrix.T).astype(np.float64, copy=False)
+    def _products(self, kernel: Kernel, width: int) -> Array:
+        """Compute the products of rows; in float32 they could not tell the least penalties apart."""
+        features = self._make(kernel, width, self._seed).fit(self._X)
+        matrix = features.transform(self._X).astype(np.float64, copy=False)
+        return np.asarray(matrix @ matrix.T)
 
 
 class LogLossTrial(Trial):

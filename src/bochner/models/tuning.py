@@ -63,13 +63,13 @@ def trial_shape(
     With few rows or few features per row the best length scale is longer, and the best penalty larger. An eighth of the
     rows at least, 2000 if there are as many, and no more than the most; 1024 features, for wide models up to the most.
     Of more features than rows, if their products are what is solved for, a fifth of the rows, 2000 to 4096, and up to
-    four features for each, above which they differ little from the kernel.
+    four features for each of these, above which they differ little from the kernel.
     """
     proportional = n_rows * TRIAL_FEATURES // max(n_components, TRIAL_FEATURES)
     n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, max(n_rows // 8, proportional))))
     if by_products and n_components > n_rows:
         n_trial = min(n_rows, max(FEW_ROWS, min(most_rows, MOST_PRODUCTS, n_rows // 5)))
-        most_features = 4 * n_trial
+        most_features = 4 * max(n_trial, FEW_ROWS)
     width = 2 * (n_components * n_trial // (2 * n_rows))
     return n_trial, min(n_components, max(TRIAL_FEATURES, min(most_features, width)))
 
@@ -96,7 +96,7 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first:
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
-    best = min(np.log2(first), key=at)  # the first of equally good ones
+    best = min((float(np.log2(scale)) for scale in first), key=at)  # the first of equally good ones
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -122,70 +122,66 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
 
 
 class KernelSplit:
-    """The kernel matrix of some rows and of those held out, whose loss is asked for several penalties.
+    """The kernel matrix of some rows and of those held out, whose scores are asked for several penalties.
 
     With a free intercept the matrix is that of the points about the mean of the rows that are kept.
     """
 
     def __init__(
-        self,
-        K: Array,
-        targets: Array,
-        weights: Array,
-        sides: tuple[Array, Array],
-        criterion: Criterion | None,
-        free_intercept: bool = False,
+        self, K: Array, targets: Array, weights: Array, kept: Array, held: Array, free_intercept: bool = False
     ) -> None:
-        kept, held = sides
+        self.held, self.held_weights = held, weights[held]
         self._inner, self._outer = K[np.ix_(kept, kept)], K[np.ix_(held, kept)]
-        self._targets, self._weights = targets[kept], weights[kept]
+        self._mean = np.average(targets[kept], axis=0, weights=weights[kept])
+        self._targets, self._weights = targets[kept] - self._mean, weights[kept]
         if free_intercept:
             shares = self._weights / self._weights.sum()
             of_kept, of_held = self._inner @ shares, self._outer @ shares  # products with the mean
             own = shares @ of_kept
             self._inner = self._inner - of_kept[:, None] - of_kept + own
             self._outer = self._outer - of_held[:, None] - of_kept + own
-        self._mean = np.average(self._targets, axis=0, weights=self._weights)
-        self._targets = self._targets - self._mean
-        self._held, self._held_weights = held, weights[held]
-        self._squares, self._criterion = squared_errors(targets), criterion
 
-    def losses(self, alpha: float) -> tuple[float, float]:
-        """Give the weighted sums, over the rows that are held out, of squared errors and of losses by the criterion."""
+    def losses(self, alpha: float, criterion: Criterion) -> Array:
+        """Give the weighted sums of the losses, in all variants, of the rows that are held out."""
         coefficients, _ = kernel_ridge_by_cholesky(self._inner, self._targets, self._weights, alpha)
-        scores = self._outer @ coefficients + self._mean
-        squares = least(self._held_weights @ self._squares(scores, self._held))
-        if self._criterion is None:
-            return squares, squares
-        return squares, least(self._held_weights @ self._criterion(scores, self._held))
+        return self.held_weights @ criterion(self._outer @ coefficients + self._mean, self.held)
+
+
+def folds_held_out(weight: float) -> int:
+    """Say how many of the five parts are held out in turn: all of them if rows of such a weight are few, else two."""
+    return FOLDS if weight <= _FOR_ALL_FOLDS else 2
 
 
 def kernel_score(
-    matrix: Array, targets: Array, weights: Array | None, judging: Judging, free_intercept: bool = False
+    matrix: Array,
+    targets: Array,
+    weights: Array | None,
+    judging: Judging,
+    n_held: int,
+    free_intercept: bool = False,
+    every: int = 1,
 ) -> tuple[float, float]:
-    """Give the penalty, in steps of ten, that is judged best with a kernel matrix, and the least squared error.
+    """Give the penalty, in steps of ten, of the least cross-validated error with a kernel matrix, and that error.
 
-    Both by cross-validation. Every third step is looked at, then the two beside the best: there may be more than one
-    minimum. Of more than 1024 rows two of the five parts are held out, one after the other.
+    The first of five parts are held out in turn, and one in ``every`` few of the other rows is fitted. Every third step
+    is looked at, since there may be more than one minimum; from the best of these on downhill.
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
-    n_held = FOLDS if len(matrix) <= _FOR_ALL_FOLDS else 2
+    criterion = judging.criterion or squared_errors(targets)
     sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(n_held)]
     sides = [(kept, held) for kept, held in sides if w[kept].any() and len(held)] or [(np.arange(len(matrix)),) * 2]
-    splits = [KernelSplit(matrix, targets, w, side, judging.criterion, free_intercept) for side in sides]
-    weight, held_weight = float(w.sum()), float(sum(w[held].sum() for _, held in sides))
-    losses: dict[float, Array] = {}
+    splits = [KernelSplit(matrix, targets, w, kept[::every], held, free_intercept) for kept, held in sides]
+    weight, held_weight = float(w.sum()), float(sum(split.held_weights.sum() for split in splits))
+    errors: dict[float, float] = {}
 
-    def loss(exponent: float, which: int) -> float:
-        if exponent not in losses:
-            losses[exponent] = np.sum([split.losses(weight * 10.0**exponent) for split in splits], axis=0)
-        return float(losses[exponent][which])
+    def error(exponent: float) -> float:
+        if exponent not in errors:
+            sums = sum(split.losses(weight * 10.0**exponent, criterion) for split in splits)
+            errors[exponent] = least(np.asarray(sums)) / held_weight
+        return errors[exponent]
 
-    def best(which: int) -> float:
-        first = min((-5.0, -8.0, -2.0, 1.0), key=lambda exponent: loss(exponent, which))
-        return min((first, max(first - 1.0, -8.0), first + 1.0), key=lambda exponent: loss(exponent, which))
-
-    return weight * 10.0 ** best(1), loss(best(0), 0) / held_weight
+    best = downhill(error, min((-5.0, -8.0, -2.0, 1.0), key=error), 1.0, -8.0, 1.0)
+    return weight * 10.0**best, errors[best]
 
 
 def downhill(error: Callable[[float], float], start: float, step: float, low: float, high: float) -> float:
@@ -202,22 +198,14 @@ def smallest_alpha(dtype: Any) -> float:
 
 
 def penalties_about(alpha: float, weight: float) -> list[float]:
-    """Give the penalties that iterations compare: mostly smaller ones, since trials, with fewer rows, need more."""
-    return _in_steps(max(alpha, LEAST * weight), [0.5, 0.0, -0.5, -1.0, -1.5], weight)
+    """Give the penalties that iterations compare: mostly smaller ones, since trials, with fewer rows, need more.
 
-
-def penalties_below(alpha: float, weight: float) -> list[float]:
-    """Give the penalties to compare next if the smallest was the best; none if that is near the least of all."""
-    return [smaller for smaller in _in_steps(alpha, [-1.0, -2.0], weight) if smaller < 0.3 * alpha]
-
-
-def _in_steps(alpha: float, exponents: list[float], weight: float) -> list[float]:
-    """Multiply a penalty by powers of ten; none is so small that iterations in float32 would not end.
-
-    More features than rows want nearly none: on covtype, 16,384 features of 12,500 rows, 3e-9 for each row has 76.0,
-    3e-8 73.8, and the exact kernel 76.8.
+    None is so small that iterations in float32 would not end. More features than rows want nearly none: on covtype,
+    16,384 features of 12,500 rows, 3e-9 for each row has 76.0, 3e-8 73.8, and the exact kernel 76.8.
     """
-    return sorted({max(float(alpha * 10.0**exponent), LEAST * weight) for exponent in exponents})
+    smallest = LEAST * weight
+    factors = 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])
+    return sorted({max(float(max(alpha, smallest) * factor), smallest) for factor in factors})
 
 
 def parts_of_rows(hashes: Array, n_parts: int) -> Array:
