@@ -122,7 +122,7 @@ def ridge_score(matrix: Array, targets: Array, weights: Array | None, judging: J
 
 
 class KernelSplit:
-    """The kernel matrix of some rows and of those held out, whose scores are asked for several penalties.
+    """The kernel matrix of some rows and of those held out, whose losses are asked for several penalties.
 
     With a free intercept the matrix is that of the points about the mean of the rows that are kept.
     """
