@@ -88,13 +88,14 @@ def test_a_longer_scale_must_be_worth_it():
     assert steeper.length_scale > 8.0
 
 
-def test_of_two_basins_the_deeper_one_is_found():
+@pytest.mark.parametrize(("depth", "found"), [(0.5, 2.0**4.5), (0.95, 1.0)])
+def test_of_two_basins_the_second_must_be_clearly_deeper(depth, found):
     def score(kernel):
         exponent = np.log2(kernel.length_scale)
-        return min(1.0 + 0.1 * exponent**2, 0.5 + 0.1 * (exponent - 4.5) ** 2)
+        return min(1.0 + 0.1 * exponent**2, depth + 0.1 * (exponent - 4.5) ** 2)
 
     assert tuning.search_length_scale(Laplacian(1.0), score).length_scale == 1.0
-    assert tuning.search_length_scale(Laplacian(1.0), score, (1.0, 16.0)).length_scale == pytest.approx(2.0**4.5)
+    assert tuning.search_length_scale(Laplacian(1.0), score, (1.0, 16.0)).length_scale == pytest.approx(found)
 
 
 # --- penalties -------------------------------------------------------------------------------------------------------

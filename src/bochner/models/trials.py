@@ -73,7 +73,7 @@ class Trial(ABC):
     most_features: ClassVar[int] = 2 * tuning.TRIAL_FEATURES
     #: Whether more features than rows are tried by the products of rows.
     by_products: ClassVar[bool] = False
-    #: Length scales, in units of the median distance, from the best of which on others are sought; the first if equal.
+    #: Length scales, in units of the median distance, to seek others from: the first, or one that is clearly better.
     first_scales: ClassVar[tuple[float, ...]] = (1.0,)
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:

@@ -30,6 +30,8 @@ from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
 WORTH = 0.01
+#: Share of an error that another region of length scales must be below: continued errors differ by a few percent.
+CLEARLY = 0.93
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: Rows, at most, whose products are all computed.
@@ -83,10 +85,10 @@ def roots_of(K: Array) -> Array:
 
 
 def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first: Sequence[float] = (1.0,)) -> Kernel:
-    """Walk downhill in factors of 2 from the best of some multiples of the kernel's length scale, then in half steps.
+    """Walk downhill in factors of 2 from some multiple of the kernel's length scale, then in half steps.
 
-    Scales above the kernel's must be better by a percent each: they make all features alike, and the problem worse
-    conditioned.
+    From the first one, unless another is clearly better. Scales above the kernel's must be better by a percent for each
+    factor: they make all features alike, and the problem worse conditioned.
     """
     start, scores = kernel.length_scale, {}
 
@@ -96,7 +98,8 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first:
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
-    best = min((float(np.log2(scale)) for scale in first), key=at)  # the first of equally good ones
+    best, *others = (float(np.log2(scale)) for scale in first)
+    best = min([best, *(other for other in others if at(other) < CLEARLY * at(best))], key=at)
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
