@@ -77,10 +77,10 @@ class Trial(ABC):
     first_scales: ClassVar[tuple[float, ...]] = (1.0,)
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
-        self._make, self._seed = narrow.make, int(rng.integers(2**31))
-        shape = X.shape[0], narrow.n_components
+        self._make, self._seed, self._n_rows = narrow.make, int(rng.integers(2**31)), X.shape[0]
+        shape = self._n_rows, narrow.n_components
         n_trial, self._width = tuning.trial_shape(*shape, self.most_rows, self.most_features, self.by_products)
-        self.rows = np.sort(rng.choice(X.shape[0], n_trial, replace=False))
+        self.rows = np.sort(rng.choice(self._n_rows, n_trial, replace=False))
         self._X = X[self.rows]
         # Weights that are all zero here say nothing about these rows.
         self._weights = None if weights is None or not weights[self.rows].any() else weights[self.rows]
@@ -193,18 +193,15 @@ class WideTrial(KernelTrial):
     by_products = free_intercept = True
     first_scales = (1.0, 0.25, 4.0, 16.0)
 
-    def __init__(
-        self,
-        narrow: Narrow,
-        X: Any,
-        targets: Array,
-        weights: Array | None,
-        rng: np.random.Generator,
-        codes: Array | None = None,
-    ) -> None:
-        super().__init__(narrow, X, targets, weights, rng, codes)
-        self._doublings = min(float(np.log2(X.shape[0] / len(self.rows))), _MOST_DOUBLINGS)
-        self._falls: dict[Kernel, float] = {}
+    @cached_property
+    def _doublings(self) -> float:
+        """How often the rows of the trial could be doubled, as far as errors are continued."""
+        return min(float(np.log2(self._n_rows / len(self.rows))), _MOST_DOUBLINGS)
+
+    @cached_property
+    def _falls(self) -> dict[Kernel, float]:
+        """The part of its error that a kernel keeps when rows are doubled, as far as it was asked for."""
+        return {}
 
     def score(self, kernel: Kernel) -> float:
         """Give the error to expect of more rows."""

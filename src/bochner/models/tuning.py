@@ -31,13 +31,13 @@ Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
 WORTH = 0.01
 #: Share of an error that another region of length scales must be below: continued errors differ by a few percent.
-CLEARLY = 0.93
+_CLEARLY = 0.93
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: Rows, at most, whose products are all computed.
 MOST_PRODUCTS = 4096
 #: The least penalty of iterations, relative to the sum of weights.
-LEAST = 3e-9
+_LEAST = 3e-9
 #: What a row must have of its own, beside others, of its squared length 1.
 _OWN = 1e-6
 #: Powers of ten of the penalties of the log loss; separable classes would want none at all.
@@ -99,7 +99,7 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first:
         return scores[exponent]
 
     best, *others = (float(np.log2(scale)) for scale in first)
-    best = min([best, *(other for other in others if at(other) < CLEARLY * at(best))], key=at)
+    best = min([best, *(other for other in others if at(other) < _CLEARLY * at(best))], key=at)
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -206,7 +206,7 @@ def penalties_about(alpha: float, weight: float) -> list[float]:
     None is so small that iterations in float32 would not end. More features than rows want nearly none: on covtype,
     16,384 features of 12,500 rows, 3e-9 for each row has 76.0, 3e-8 73.8, and the exact kernel 76.8.
     """
-    smallest = LEAST * weight
+    smallest = _LEAST * weight
     factors = 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])
     return sorted({max(float(max(alpha, smallest) * factor), smallest) for factor in factors})
 
