@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -202,10 +203,15 @@ class Rounds:
         """Give what each row counts: its weight, times that of its class if the machine has such weights."""
         if getattr(self._whole, "class_weight", None) is None:
             return part.counts
-        classes, codes = np.unique(self._kept.y, return_inverse=True)
-        of_classes = weights_of_classes(self._whole, classes, codes, self._kept.counts)
+        classes, of_classes = self._classes
         counts = part.counts * of_classes[np.searchsorted(classes, part.y)]
         return counts if counts.any() else part.counts  # classes without weight only: they are judged all the same
+
+    @cached_property
+    def _classes(self) -> tuple[Array, Array]:
+        """The classes and their weights."""
+        classes, codes = np.unique(self._kept.y, return_inverse=True)
+        return classes, weights_of_classes(self._whole, classes, codes, self._kept.counts)
 
     def _some(self, model: Any) -> Part:
         """Choose some of the rows that a machine was fitted to."""
