@@ -8,9 +8,11 @@ from scipy.special import expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from bochner.solvers import (
+    WIDEST_SUMS,
     Design,
     Gram,
     Softmax,
+    SoftmaxPreconditioning,
     curvature_weights,
     gram_preconditioner,
     log_losses,
@@ -237,26 +239,45 @@ def test_the_number_of_passes_is_near_that_of_iterations():
     assert problem.n_passes <= 1.5 * solution.n_iter + 3
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_hessian_is_the_derivative_of_the_gradient(n_classes, weighted):
-    features, classes, weights = rows(n_classes)
-    problem = Softmax(Design.of(features, 37), classes, n_classes, 0.7, weights if weighted else None, features.mean(0))
-    rng, k, h = np.random.default_rng(1), problem.n_scores, 1e-5
-    point = rng.normal(size=(9, k))
-    direction = rng.normal(size=(9, k))
-
-    def gradient(value):
-        at = problem.evaluate(value[:-1], value[-1])
-        return np.vstack([at.slope, at.sums])
-
-    expected = (gradient(point + h * direction) - gradient(point - h * direction)) / (2.0 * h)
-    found = problem.hessian_at(point[:-1], point[-1])(direction)
-    assert abs(found - expected).max() < 1e-6 * abs(expected).max()
-
-
-def test_newton_steps_go_where_values_of_the_objective_cannot_lead():
+def test_gradients_lead_where_values_of_the_objective_cannot():
     features, classes, _ = rows(4, n=300)
     solution, _ = solved(features, classes, 1e-3, tolerance=1e-13)
     assert solution.converged
     assert solution.residual <= 1e-13
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_wide_rows_are_preconditioned_by_a_sample(n_classes, weighted, dtype):
+    rng = np.random.default_rng(0)
+    p = 2 * WIDEST_SUMS
+    features = (rng.normal(size=(1500, p)) / np.sqrt(np.arange(1, p + 1)) + 0.1).astype(dtype)
+    scores = (features - 0.1) @ rng.normal(size=(p, n_classes)) + rng.gumbel(size=(1500, n_classes))
+    classes = scores.argmax(axis=1)
+    weights = rng.integers(0, 4, size=1500).astype(float) if weighted else None
+
+    problem = Softmax(Design.of(features), classes, n_classes, 0.1, weights)
+    preconditioning = SoftmaxPreconditioning.of_matrix(features, weights, problem.total_curvature)
+    problem.mean = preconditioning.mean
+    sampled = minimise_softmax(problem, preconditioning.at(0.1), tolerance=1e-5)
+    by_sums, _ = solved(features, classes, 0.1, weights, tolerance=1e-5)
+    assert sampled.converged
+    least = objective(features, classes, by_sums.value, 0.1, weights)
+    assert objective(features, classes, sampled.value, 0.1, weights) == pytest.approx(least, rel=1e-5)
+
+
+def test_few_features_are_preconditioned_by_their_sums():
+    features, classes, weights = rows(3)
+    problem = Softmax(Design.of(features), classes, 3, 1.0, weights)
+    found = SoftmaxPreconditioning.of_matrix(features, weights, problem.total_curvature)
+    expected = gram_preconditioner(gram_of(features, weights), problem.curvature, 1.0)
+    np.testing.assert_allclose(found.at(1.0).solve(np.eye(8)), expected.solve(np.eye(8)), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(found.mean, np.average(features, axis=0, weights=weights))
+
+
+def test_weights_that_are_all_zero_do_not_break_the_preconditioner():
+    features, classes, _ = rows(3)
+    problem = Softmax(Design.of(features), classes, 3, 1.0, np.zeros(150))
+    preconditioner = SoftmaxPreconditioning.of_matrix(features, problem.weights, problem.total_curvature).at(1.0)
+    assert np.isfinite(preconditioner.solve(np.eye(8))).all()

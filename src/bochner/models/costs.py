@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..solvers import ROWS_OF_SAMPLE, WIDEST_SUMS
+
 _ITERATIONS = 12
 _FEATURE = 100.0
 #: Widest Gram matrix that preconditions; above it a sample of rows does.
@@ -71,6 +73,11 @@ class Problem:
         if p <= WIDEST_GRAM:
             return min(n, max(4 * p, min(32 * p, int(4.0 * self._pass * n / p))))
         return min(n, _LARGEST_SAMPLE, max(1024, int(np.sqrt(10.0 * self._pass * n))))
+
+    @property
+    def rows_for_softmax(self) -> int:
+        """Rows that precondition the softmax: a few, unless all products of features cost little."""
+        return self.rows_for_preconditioner if self.n_features <= WIDEST_SUMS else min(self.n_rows, ROWS_OF_SAMPLE)
 
     @property
     def blocks_memory(self) -> float:

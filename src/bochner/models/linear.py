@@ -200,7 +200,7 @@ def ridge_by_iteration(
     weight, target_mean = total_weight(design, weights), np.average(targets, axis=0, weights=weights)
     targets = targets - target_mean
     mean, cross = moments(design.telling("Moments", effort.progress), targets, weights)
-    preconditioning = Preconditioning(some, weight, 1.0, effort)
+    preconditioning = Preconditioning(some, weight, effort)
     alpha, start = alphas[0], None
     if judging is not None:
         rough = preconditioning.at(float(np.exp(np.log(alphas).mean())))
@@ -275,9 +275,9 @@ class Preconditioning:
     By all their products, or for wide features by the rows themselves. ``mean`` is that of the rows.
     """
 
-    def __init__(self, some: Sample, total: float, curvature: float, effort: Effort) -> None:
+    def __init__(self, some: Sample, total: float, effort: Effort) -> None:
         design, weights = some.design, some.weights
-        self._scale = curvature * total / total_weight(design, weights)
+        self._scale = total / total_weight(design, weights)
         telling = design.telling("Preconditioner", effort.progress)
         self._design, self._rows, self._made = design, None, dict[float, Preconditioner]()
         if design.shape[1] <= WIDEST_GRAM:

@@ -15,14 +15,14 @@ from ..solvers import (
     Design,
     PointSample,
     Softmax,
-    gram_preconditioner,
+    SoftmaxPreconditioning,
     kernel_softmax,
     log_odds,
     minimise_softmax,
     pivoted_cholesky,
 )
 from .expansion import Expansion, KernelRows, Rows
-from .linear import SMALL, TINY, Effort, LinearModel, Preconditioning, Sample, goal, gram_of, total_weight
+from .linear import SMALL, TINY, Effort, LinearModel, Sample, goal
 from .tuning import threads_for
 
 Array = NDArray[Any]
@@ -41,7 +41,8 @@ def softmax_model(
     if design.shape[0] * design.shape[1] <= SMALL:
         design = design.kept(dtype=np.float64)
     problem = Softmax(design, classes, n_classes, alpha, weights)
-    preconditioning = Preconditioning(some, total_weight(design, weights), problem.curvature, effort)
+    rows = some.design.kept() if some.may_be_kept else some.design
+    preconditioning = SoftmaxPreconditioning(rows, some.weights, problem.total_curvature)
     problem.mean = preconditioning.mean
     with threads_for(design.shape):
         solution = minimise_softmax(
@@ -62,11 +63,10 @@ def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, e
     roots = np.empty_like(lower)
     roots[order] = lower
     design = Design.of(roots)
-    gram = gram_of(design, np.zeros((n, 1)), rows.weights, precise=n <= 1024)
     problem = Softmax(design, rows.targets, n_classes, alpha, rows.weights, free_intercept=False)
     solution = minimise_softmax(
         problem,
-        gram_preconditioner(gram, problem.curvature, alpha),
+        SoftmaxPreconditioning.of_matrix(roots, rows.weights, problem.total_curvature).at(alpha),
         tolerance=min(effort.tolerance, 1e-10) if n <= 256 else effort.tolerance,
         max_iter=max(effort.max_iter, 200),
         progress=effort.progress,

@@ -88,19 +88,18 @@ class RandomFeatureModel(KernelMachine):
         return Design.made_by(features.writer(X), (X.shape[0], features.n_components), _precision(X))
 
     def _some(
-        self, features: RandomFeatures, X: Any, weights: Array | None, problem: costs.Problem, rng: np.random.Generator
+        self, features: RandomFeatures, X: Any, weights: Array | None, n_rows: int, rng: np.random.Generator
     ) -> Sample:
         """Give some random rows, with their weights, that precondition an iteration."""
-        if problem.rows_for_preconditioner < X.shape[0]:
-            rows = np.sort(rng.choice(X.shape[0], problem.rows_for_preconditioner, replace=False))
+        if n_rows < X.shape[0]:
+            rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False))
             if weights is None or weights[rows].any():
                 X, weights = X[rows], rows_of(weights, rows)
         design = self._design(features, X)
-        return Sample(design, weights, design.n_bytes <= problem.memory)
+        return Sample(design, weights, design.n_bytes <= _working_memory())
 
     def _problem(self, X: Any, n_outputs: int) -> costs.Problem:
-        memory = get_config()["working_memory"] * 2.0**20
-        return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, memory)
+        return costs.Problem(X.shape[0], int(self.n_components), n_outputs, _precision(X).itemsize, _working_memory())
 
     def _check_size(self, X: Any, n_outputs: int) -> None:
         """Raise if the fit cannot find its memory."""
@@ -140,7 +139,7 @@ class RandomFeatureModel(KernelMachine):
         else:
             weight = float(X.shape[0] if weights is None else weights.sum())
             alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight) if alpha is None else [alpha]
-            some = self._some(features, X, weights, problem, rng)
+            some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
             if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
                 design = design.kept()
             model = ridge_by_iteration(design, some, targets, weights, alphas, judging, self._effort(progress))
@@ -219,3 +218,8 @@ class RandomFeatureModel(KernelMachine):
 def _precision(X: Any) -> np.dtype[Any]:
     """Give the precision that data are computed in."""
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+
+def _working_memory() -> float:
+    """Bytes that a fit may use for what it could also compute anew."""
+    return float(get_config()["working_memory"] * 2.0**20)

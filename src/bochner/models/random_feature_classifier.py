@@ -170,7 +170,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             return self._fit_ridge(features, X, targets, weights, trial, rng, progress, criterion)
         alpha = trial.penalty(features.kernel_) if self._given_alpha is None else self._given_alpha
         problem = self._problem(X, n_classes)
-        some = self._some(features, X, weights, problem, rng)
+        some = self._some(features, X, weights, problem.rows_for_softmax, rng)
         design = self._design(features, X)
         if design.n_bytes <= problem.memory:
             design = design.kept()

@@ -15,10 +15,9 @@ from ..kernels import Kernel
 from ..solvers import (
     Design,
     FoldedGram,
-    Gram,
     Softmax,
+    SoftmaxPreconditioning,
     choose_alpha,
-    gram_preconditioner,
     kernel_ridge_by_cholesky,
     log_losses,
     minimise_softmax,
@@ -261,10 +260,10 @@ class LogLossPath:
         # Weights that are less than 1 on average are taken for another unit, greater ones for repetitions.
         self._unit = 1.0 if weights is None else min(1.0, float(weights.mean()))
         matrix = np.ascontiguousarray(matrix[kept])
-        self._gram = Gram(matrix.shape[1], 1, precise=False)
-        self._gram.update(matrix, np.zeros((len(kept), 1)), weights_of_kept)
-        mean = self._gram.feature_mean
-        self._problem = Softmax(Design.of(matrix), codes[kept], n_classes, 1.0, weights_of_kept, mean)
+        self._problem = Softmax(Design.of(matrix), codes[kept], n_classes, 1.0, weights_of_kept)
+        curvature = self._problem.total_curvature
+        self._preconditioning = SoftmaxPreconditioning.of_matrix(matrix, weights_of_kept, curvature)
+        self._problem.mean = self._preconditioning.mean
         # Few rows are solved to the end: where losses are nearly equal, what is left would decide.
         self._effort: dict[str, Any] = {"tolerance": 3e-4, "max_iter": 200}
         if matrix.size <= _SMALL:
@@ -295,7 +294,7 @@ class LogLossPath:
     def _loss(self, exponent: float) -> float:
         if exponent not in self._losses:
             self._problem.alpha = self.alpha(exponent)
-            preconditioner = gram_preconditioner(self._gram, self._problem.curvature, self._problem.alpha)
+            preconditioner = self._preconditioning.at(self._problem.alpha)
             found = minimise_softmax(self._problem, preconditioner, start=self._last, **self._effort)
             self._last = found.value[:-1], found.value[-1]
             losses, _ = log_losses(self._held @ found.value[:-1] + found.value[-1], self._held_codes)

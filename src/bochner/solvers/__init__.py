@@ -7,9 +7,20 @@ from .gram import Factor, FoldedGram, Gram, choose_alpha, degrees_of_freedom, re
 from .kernel_ridge import PointSample, kernel_ridge, kernel_ridge_by_cholesky, pivoted_cholesky
 from .kernel_softmax import kernel_softmax
 from .nystrom import Preconditioner, RowSample, gram_preconditioner
-from .softmax import Softmax, curvature_weights, log_losses, log_odds, minimise_softmax
+from .softmax import (
+    ROWS_OF_SAMPLE,
+    WIDEST_SUMS,
+    Softmax,
+    SoftmaxPreconditioning,
+    curvature_weights,
+    log_losses,
+    log_odds,
+    minimise_softmax,
+)
 
 __all__ = [
+    "ROWS_OF_SAMPLE",
+    "WIDEST_SUMS",
     "Design",
     "Factor",
     "FoldedGram",
@@ -19,6 +30,7 @@ __all__ = [
     "Preconditioner",
     "RowSample",
     "Softmax",
+    "SoftmaxPreconditioning",
     "Solution",
     "centred_normal",
     "choose_alpha",

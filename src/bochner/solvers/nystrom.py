@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 _JITTER, _PRECISE_JITTER = 1e-8, 1e-13
 #: Numbers of a block of rows whose products with other blocks are taken: 256 MB of float32.
 _NUMBERS_OF_BLOCK = 1 << 26
-#: Of the energy that rows leave to be explained by each other, the multiple that damps a sample: see `RowSample`.
-_DAMPING = 2.0
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -32,11 +30,8 @@ class Preconditioner(Protocol):
     def solve(self, V: Floats) -> Floats:
         """Multiply by the approximate inverse."""
 
-    def root(self, V: Floats) -> Floats:
-        """Multiply by R."""
-
     def root_transposed(self, V: Floats) -> Floats:
-        """Multiply by the transpose of R."""
+        """Multiply by the transpose of R: its squares are the variances of predictions, without cancellation."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +44,8 @@ class Cholesky:
         """Multiply by the approximate inverse."""
         return cho_solve((self.lower, True), V.astype(self.lower.dtype), check_finite=False).astype(np.float64)
 
-    def root(self, V: Floats) -> Floats:
-        """Multiply by R, the inverse of the transposed factor."""
-        return _triangular(self.lower, V, transposed=True)
-
     def root_transposed(self, V: Floats) -> Floats:
-        """Multiply by the transpose of R."""
+        """Multiply by the transpose of R, the inverse of the factor."""
         return _triangular(self.lower, V)
 
 
@@ -113,14 +104,14 @@ class RowSample:
         self._roots = np.ones(design.shape[0]) if weights is None else np.sqrt(weights)
         self._products = _products(design, mean, self._roots)
 
-    def damping(self, alpha: float) -> float:
-        """Choose the damping for a penalty."""
+    def damping(self, alpha: float, multiple: float = 2.0) -> float:
+        """Choose the damping for a penalty: that and a multiple of the energy that rows leave to each other."""
         m, trace = len(self._products), float(np.trace(self._products))
         jitter = max(alpha / self._scale, 1e-6 * trace / m, _TINY)
         lower = _factored(self._products, 1.0, jitter)[0]
         inverse, _ = lapack.strtri(lower, lower=1, overwrite_c=1)
         distances = 1.0 / np.square(np.tril(inverse)).sum(axis=0)
-        return alpha + _DAMPING * self._scale * float(np.median(distances))
+        return alpha + multiple * self._scale * float(np.median(distances))
 
     def inverse(self, damping: float) -> SampleInverse:
         """Give the inverse for a damping, or for the least one above it that float32 can hold."""
@@ -184,11 +175,6 @@ class SampleInverse:
         """Multiply by the approximate inverse."""
         inner = cho_solve((self.lower, True), self._rows_times(V).astype(np.float32), check_finite=False)
         return (V - self._columns_times(inner.astype(np.float64))) / self.damping
-
-    def root(self, V: Floats) -> Floats:
-        """Multiply by R."""
-        inner = _triangular(self._lower_plus_one, self._rows_times(V))
-        return (V - self._columns_times(_triangular(self.lower, inner, transposed=True))) / np.sqrt(self.damping)
 
     def root_transposed(self, V: Floats) -> Floats:
         """Multiply by the transpose of R."""

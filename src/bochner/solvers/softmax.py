@@ -4,37 +4,36 @@ Minimises
 
     sum_i w_i (log sum_c exp(z_ic) - z_iy) + alpha / 2 |T|^2,    z_i = T^T phi_i + b,
 
-for two classes with one score, ``sum_i w_i log(1 + exp(-s_i z_i))``, by L-BFGS in variables u with ``T = R u``, where
-``R R^T`` approximates the inverse of the Hessian: the curvature of the loss is nearly the Gram matrix of the rows times
-a number, so that in u all directions are nearly alike.
+for two classes with one score, ``sum_i w_i log(1 + exp(-s_i z_i))``, by L-BFGS from an approximate inverse of the
+Hessian, which is nearly the Gram matrix of the rows times a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
 from ..progress import ignore_progress
-from .base import Design, Progress, Solution, part_done
-from .conjugate_gradient import conjugate_gradient
-from .nystrom import Preconditioner
+from .base import Design, Progress, Solution, part_done, rows_of
+from .gram import Gram
+from .lbfgs import Minimum, minimise_by_gradients
+from .nystrom import Preconditioner, RowSample, gram_preconditioner
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Point = tuple[Floats, Floats]
 
-#: Evaluations of one line search after which rounding, not the step, is what is wrong.
-_LONGEST_SEARCH = 8
-#: Newton steps at the end, and the relative gradient that is near enough for them.
-_NEWTON_STEPS, _NEAR = 10, 1e-3
+#: Widest features whose products are all summed up, and rows that precondition wider ones.
+WIDEST_SUMS, ROWS_OF_SAMPLE = 1024, 1024
+#: How far these are damped, in units of what they leave to each other; see `RowSample`.
+_DAMPING = 30.0
+#: Entries of rows in float64 whose sums are precise.
+_SMALL = 1 << 20
 
 
 def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -64,9 +63,14 @@ class Evaluation(NamedTuple):
     sums: Floats
 
     @property
+    def gradient(self) -> Floats:
+        """The whole gradient, with the intercept's as last row."""
+        return np.vstack([self.slope, self.sums])
+
+    @property
     def norm(self) -> float:
         """Norm of the whole gradient."""
-        return float(np.sqrt(np.square(self.slope).sum() + np.square(self.sums).sum()))
+        return float(np.linalg.norm(self.gradient))
 
 
 @dataclass
@@ -96,6 +100,16 @@ class Softmax:
         """Mean second derivative of the loss where all classes are alike."""
         return 0.25 if self.n_classes == 2 else (1.0 - 1.0 / self.n_classes) / self.n_classes
 
+    @property
+    def total_curvature(self) -> float:
+        """Sum of this over the rows, with their weights."""
+        return self.curvature * self.total_weight
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights, or number of rows."""
+        return float(len(self.classes) if self.weights is None else self.weights.sum())
+
     @cached_property
     def nothing(self) -> tuple[Point, Evaluation]:
         """Coefficients of zero with the intercept of the class frequencies, and what they give: for any penalty."""
@@ -111,38 +125,67 @@ class Softmax:
             losses, residuals = log_losses((block @ single) + shift, self.classes[rows])
             if self.weights is not None:
                 losses, residuals = losses * self.weights[rows], residuals * self.weights[rows, None]
-            return losses.sum(), residuals.sum(axis=0), block.T @ residuals.astype(dtype)
+            # In this order the long side is the last one, up to half as fast again for few columns.
+            return losses.sum(), residuals.sum(axis=0), residuals.astype(dtype).T @ block
 
         loss, sums, gradient = self.design.total(contribution)
         sums = sums * self.free_intercept
         self.n_passes += 1
         value = float(loss) + 0.5 * self.alpha * float(np.square(coefficients).sum())
-        return Evaluation(value, gradient - np.outer(mean, sums) + self.alpha * coefficients, sums)
-
-    def hessian_at(self, coefficients: Floats, intercept: Floats) -> Callable[[Floats], Floats]:
-        """Give the map by the Hessian at a point, on (p + 1, k) matrices with the intercept as last row."""
-        dtype, mean = self.design.dtype, self.row_mean
-        single, shift = coefficients.astype(dtype), intercept - mean @ coefficients
-
-        def apply(V: Floats) -> Floats:
-            moved, shift_of_moved = V[:-1].astype(dtype), V[-1] - mean @ V[:-1]
-
-            def contribution(rows: slice, block: Array) -> tuple[Array, Floats]:
-                changes = curvature_times(block @ single + shift, block @ moved + shift_of_moved)
-                if self.weights is not None:
-                    changes *= self.weights[rows, None]
-                return block.T @ changes.astype(dtype), changes.sum(axis=0)
-
-            products, sums = self.design.total(contribution)
-            sums = sums * self.free_intercept
-            return np.vstack([products - np.outer(mean, sums) + self.alpha * V[:-1], sums])
-
-        return apply
+        return Evaluation(value, gradient.T - np.outer(mean, sums) + self.alpha * coefficients, sums)
 
     @property
     def row_mean(self) -> Floats:
         """What is subtracted from the rows."""
         return np.zeros(self.design.shape[1]) if self.mean is None else self.mean
+
+
+class SoftmaxPreconditioning:
+    """Approximate inverses of the Hessian, for any penalty, by some rows that stand for all.
+
+    Of few features by the sums of their products. Of more, a thousand rows do better than all of them: the curvatures
+    differ between rows and classes, so that only the large eigenvalues of the Gram matrix are like those of the
+    Hessian, and the rest is best left to the iterations. On mnist, 16,000 rows with 4096 features, 32 passes instead of
+    55; on letter with 2048 features, 109 instead of 176.
+
+    Parameters
+    ----------
+    some : Design
+        The rows.
+    weights : array, optional
+        Of these rows.
+    curvature : float
+        Of all rows together.
+    """
+
+    def __init__(self, some: Design, weights: Floats | None, curvature: float) -> None:
+        self._scale = curvature / float(some.shape[0] if weights is None else weights.sum())
+        self._gram: Gram | None = None
+        if some.shape[1] <= WIDEST_SUMS:
+            precise = some.dtype == np.float64 and some.shape[0] * some.shape[1] <= _SMALL
+            self._gram = Gram(some.shape[1], 1, precise)
+            for rows, block in some:
+                self._gram.update(block, np.zeros((len(block), 1)), rows_of(weights, rows))
+            self.mean = self._gram.feature_mean
+        else:
+            self.mean = some.mean(weights)
+            self._rows = RowSample(some, self.mean, self._scale, weights)
+
+    @classmethod
+    def of_matrix(cls, matrix: Array, weights: Floats | None, curvature: float) -> SoftmaxPreconditioning:
+        """Choose the rows from a whole matrix, at random if not all are needed; weights of zero only count as none."""
+        weights = weights if weights is not None and weights.any() else None
+        if matrix.shape[1] > WIDEST_SUMS:
+            with_weight = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights)
+            rows = np.random.default_rng(0).permutation(with_weight)[:ROWS_OF_SAMPLE]
+            matrix, weights = matrix[rows], rows_of(weights, rows)
+        return cls(Design.of(matrix), weights, curvature)
+
+    def at(self, alpha: float) -> Preconditioner:
+        """Give the inverse for a penalty."""
+        if self._gram is not None:
+            return gram_preconditioner(self._gram, self._scale, alpha)
+        return self._rows.inverse(self._rows.damping(alpha, _DAMPING))
 
 
 def minimise_softmax(
@@ -159,101 +202,34 @@ def minimise_softmax(
     Converged means that the norm of the gradient is below ``tolerance`` times its norm at the start from nothing. The
     intercept is that of the rows as they are, not of centred ones.
     """
-    weight = len(problem.classes) if problem.weights is None else float(problem.weights.sum())
-    nothing, at_nothing = problem.nothing
-    first, mean = at_nothing.norm, problem.row_mean
-    origin, at_origin = nothing, at_nothing
+    origin, at_origin = problem.nothing
+    first, mean = at_origin.norm, problem.row_mean
+    # A gradient that is rounding only: nothing is to be learnt from rows that are all alike.
+    if first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * problem.total_weight:
+        return _solution(Minimum(np.vstack(origin), 0.0, 0), 1.0, mean, tolerance)
     if start is not None:
         origin = start[0], start[1] + mean @ start[0]
         at_origin = problem.evaluate(*origin)
-    run = _Run(problem, preconditioner, 1.0 / np.sqrt(problem.curvature * weight), tolerance * first, progress)
-    run.begin_at(origin, at_origin)
-    # A gradient that is rounding only: nothing is to be learnt from rows that are all alike.
-    if first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * weight:
-        run.norm, first = 0.0, 1.0
-    else:
-        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 20, "maxcor": 20, "gtol": 0.0, "ftol": 0.0}
-        zero = np.zeros(origin[0].size + origin[1].size)
-        with suppress(_Stalled):
-            minimize(run, zero, jac=True, method="L-BFGS-B", callback=run.after_iteration, options=options)
-        # Where iterations have ended far from the minimum, Newton steps would go astray.
-        if run.n_iter < max_iter or run.norm <= _NEAR * first:
-            run.polish()
-    coefficients, intercept = run.best
-    value, residual = np.vstack([coefficients, intercept - mean @ coefficients]), run.norm / first
-    reached = f"The relative gradient norm is {residual:.1e} after {run.n_iter} iterations"
-    return Solution(value, residual <= tolerance, run.n_iter, residual, f"{reached}; {tolerance:.1e} was asked for.")
+    goal, begun_at, of_intercept = tolerance * first, at_origin.norm, 1.0 / problem.total_curvature
+    found = minimise_by_gradients(
+        lambda point: problem.evaluate(point[:-1], point[-1]).gradient,
+        np.vstack(origin),
+        at_origin.gradient,
+        lambda V: np.vstack([preconditioner.solve(V[:-1]), of_intercept * V[-1:]]),
+        goal=goal,
+        max_iter=max_iter,
+        tell=lambda norm: progress("Softmax", part_done(begun_at, min(norm, begun_at), goal)),
+    )
+    return _solution(found, first, mean, tolerance)
 
 
-class _Stalled(Exception):
-    """Rounding hides all further progress."""
-
-
-class _Run:
-    """The objective as a function of flat, preconditioned variables, and what has been reached."""
-
-    def __init__(
-        self, problem: Softmax, preconditioner: Preconditioner, scale: float, goal: float, progress: Progress
-    ) -> None:
-        self.problem, self.preconditioner, self.scale = problem, preconditioner, scale
-        self.goal, self.progress, self.n_iter = goal, progress, 0
-        self._tries = 0
-
-    def begin_at(self, point: Point, evaluated: Evaluation) -> None:
-        """Take a point as the origin of the variables, and as the best that is known."""
-        self.origin = self.best = point
-        self.norm = self._first = evaluated.norm
-        self._last: tuple[Floats, Evaluation] = np.zeros(point[0].size + point[1].size), evaluated
-
-    def _point(self, flat: Floats) -> Point:
-        u = flat.reshape(-1, self.problem.n_scores)
-        return self.origin[0] + self.preconditioner.root(u[:-1]), self.origin[1] + self.scale * u[-1]
-
-    def _evaluation(self, flat: Floats) -> Evaluation:
-        """Evaluate at a point; what was evaluated last, as the origin at the start, is there already."""
-        if not np.array_equal(flat, self._last[0]):
-            self._last = flat.copy(), self.problem.evaluate(*self._point(flat))
-        return self._last[1]
-
-    def __call__(self, flat: Floats) -> tuple[float, Floats]:
-        self._tries += 1
-        if self._tries > _LONGEST_SEARCH:
-            raise _Stalled
-        at = self._evaluation(flat)
-        return at.value, np.vstack([self.preconditioner.root_transposed(at.slope), self.scale * at.sums]).ravel()
-
-    def polish(self) -> None:
-        """Take Newton steps, which need no values of the objective, where rounding hides its further fall."""
-        at, shape = self.problem.evaluate(*self.best), (-1, self.problem.n_scores)
-
-        def precondition(flat: Floats) -> Floats:
-            V = flat.reshape(shape)
-            return np.vstack([self.preconditioner.solve(V[:-1]), self.scale**2 * V[-1:]]).reshape(-1, 1)
-
-        def apply(flat: Floats) -> Floats:
-            return hessian(flat.reshape(shape)).reshape(-1, 1)
-
-        for _ in range(_NEWTON_STEPS):
-            if self.norm <= self.goal:
-                return
-            hessian = self.problem.hessian_at(*self.best)
-            slope = np.vstack([at.slope, at.sums]).reshape(-1, 1)
-            step = conjugate_gradient(apply, slope, precondition, tolerance=1e-3).value.reshape(shape)
-            point = self.best[0] - step[:-1], self.best[1] - step[-1]
-            at, self.n_iter = self.problem.evaluate(*point), self.n_iter + 1
-            if not at.norm < 0.5 * self.norm:
-                return
-            self.best, self.norm = point, at.norm
-
-    def after_iteration(self, flat: Floats) -> None:
-        self.n_iter, self._tries = self.n_iter + 1, 0
-        # The last evaluation of a line search is nearly always the accepted one.
-        norm = self._last[1].norm if np.array_equal(flat, self._last[0]) else np.inf
-        if norm < self.norm:
-            self.best, self.norm = self._point(flat), norm
-        self.progress("Softmax", part_done(self._first, min(norm, self._first), self.goal))
-        if norm <= self.goal:
-            raise StopIteration
+def _solution(found: Minimum, first: float, mean: Floats, tolerance: float) -> Solution:
+    """Say what was reached, and put the intercept back to rows that are not centred."""
+    value, residual = found.point.copy(), found.norm / first
+    value[-1] -= mean @ value[:-1]
+    reached = f"The relative gradient norm is {residual:.1e} after {found.n_iter} iterations"
+    message = f"{reached}; {tolerance:.1e} was asked for."
+    return Solution(value, residual <= tolerance, found.n_iter, residual, message)
 
 
 def curvature_times(scores: Floats, V: Floats) -> Floats:
