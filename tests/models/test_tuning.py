@@ -11,7 +11,7 @@ from bochner import Laplacian, RandomFeatureRegressor, RandomFeatures
 from bochner.models import tuning
 from bochner.models.held_out import Judging
 from bochner.models.linear import Effort, Sample, ridge_by_iteration
-from bochner.models.trials import Narrow, WideTrial, trial_of_targets
+from bochner.models.trials import Narrow, RidgeTrial, WideTrial, trial_of_targets
 from bochner.progress import ignore_progress
 from bochner.solvers import Design
 
@@ -161,19 +161,13 @@ def test_a_wide_trial_takes_the_penalty_of_ridge_regression_on_all_its_features(
     assert alpha / weight == pytest.approx(10.0 ** min(range(-8, 3), key=error))
 
 
-@pytest.mark.parametrize("sparsely", [False, True])
-def test_errors_of_a_wide_trial_are_continued_to_more_rows(sparsely):
-    """Half the rows and features fall short of all by what the next doublings are taken to bring."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(8000, 2)).astype(np.float32)
-    targets = np.stack([np.sin(2.0 * X[:, 0]), X[:, 1]], axis=1)
-    narrow = Narrow(lambda kernel, width, seed: RandomFeatures(kernel, width, random_state=seed), 8192)
-    trial = trial_of_targets(narrow, sparse.csr_array(X) if sparsely else X, targets, None, rng)
-    kernel = Laplacian(2.0)
-    error = trial._tried(kernel)[1]
-    assert len(trial.rows) == 2000
-    assert trial.score(kernel) < 0.95 * error
-    assert trial.score(kernel) == error * trial._falls[kernel] ** 2  # two doublings
+@pytest.mark.parametrize(
+    ("n_rows", "n_components", "kind"), [(2000, 2048, WideTrial), (2000, 2000, RidgeTrial), (2001, 4096, RidgeTrial)]
+)
+def test_only_few_rows_are_tried_by_their_products(n_rows, n_components, kind):
+    X = np.zeros((n_rows, 2))
+    trial = trial_of_targets(Narrow(RandomFeatures, n_components), X, X, None, np.random.default_rng(0))
+    assert type(trial) is kind
 
 
 def test_a_chosen_length_scale_is_a_plain_number():

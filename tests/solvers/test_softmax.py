@@ -274,10 +274,3 @@ def test_few_features_are_preconditioned_by_their_sums():
     expected = gram_preconditioner(gram_of(features, weights), problem.curvature, 1.0)
     np.testing.assert_allclose(found.at(1.0).solve(np.eye(8)), expected.solve(np.eye(8)), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(found.mean, np.average(features, axis=0, weights=weights))
-
-
-def test_weights_that_are_all_zero_do_not_break_the_preconditioner():
-    features, classes, _ = rows(3)
-    problem = Softmax(Design.of(features), classes, 3, 1.0, np.zeros(150))
-    preconditioner = SoftmaxPreconditioning.of_matrix(features, problem.weights, problem.total_curvature).at(1.0)
-    assert np.isfinite(preconditioner.solve(np.eye(8))).all()

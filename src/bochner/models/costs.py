@@ -18,7 +18,7 @@ from ..solvers import ROWS_OF_SAMPLE, WIDEST_SUMS
 
 _ITERATIONS = 12
 _FEATURE = 100.0
-#: Widest Gram matrix that preconditions; above it a sample of rows does.
+#: Widest Gram matrix that preconditions ridge regression; above it a sample of rows does.
 WIDEST_GRAM = 8192
 #: Rows of such a sample at most: their products take 256 MB.
 _LARGEST_SAMPLE = 8192

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 
 from ..kernels import Kernel
 from ..solvers import (
+    WIDEST_SUMS,
     Design,
     PointSample,
     Softmax,
@@ -41,7 +42,9 @@ def softmax_model(
     if design.shape[0] * design.shape[1] <= SMALL:
         design = design.kept(dtype=np.float64)
     problem = Softmax(design, classes, n_classes, alpha, weights)
-    rows = some.design.kept() if some.may_be_kept else some.design
+    rows = some.design.telling("Preconditioner", effort.progress)
+    if some.may_be_kept and design.shape[1] > WIDEST_SUMS:  # sums read them only once
+        rows = rows.kept()
     preconditioning = SoftmaxPreconditioning(rows, some.weights, problem.total_curvature)
     problem.mean = preconditioning.mean
     with threads_for(design.shape):

@@ -20,10 +20,6 @@ from .labels import indicators
 Array = NDArray[Any]
 
 
-#: Doublings of the rows of a trial, at most, that errors are continued for.
-_MOST_DOUBLINGS = 3.0
-
-
 @dataclass(frozen=True)
 class Narrow:
     """Makes unfitted features of a kernel, a width and a seed; the model itself has so many of them."""
@@ -56,8 +52,8 @@ def trial_of_targets(
     codes: Array | None = None,
 ) -> RidgeTrial:
     """Choose the rows on which ridge regression on features is tried; codes are of the classes the targets indicate."""
-    kind = WideTrial if narrow.n_components > _weight(X.shape[0], weights) else RidgeTrial
-    return kind(narrow, X, targets, weights, rng, codes)
+    few = X.shape[0] <= tuning.FEW_ROWS and _weight(X.shape[0], weights) < narrow.n_components
+    return (WideTrial if few else RidgeTrial)(narrow, X, targets, weights, rng, codes)
 
 
 def _weight(n_rows: int, weights: Array | None) -> float:
@@ -73,14 +69,12 @@ class Trial(ABC):
     most_features: ClassVar[int] = 2 * tuning.TRIAL_FEATURES
     #: Whether more features than rows are tried by the products of rows.
     by_products: ClassVar[bool] = False
-    #: Length scales, in units of the median distance, to seek others from: the first, or one that is clearly better.
-    first_scales: ClassVar[tuple[float, ...]] = (1.0,)
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
-        self._make, self._seed, self._n_rows = narrow.make, int(rng.integers(2**31)), X.shape[0]
-        shape = self._n_rows, narrow.n_components
+        self._make, self._seed = narrow.make, int(rng.integers(2**31))
+        shape = X.shape[0], narrow.n_components
         n_trial, self._width = tuning.trial_shape(*shape, self.most_rows, self.most_features, self.by_products)
-        self.rows = np.sort(rng.choice(self._n_rows, n_trial, replace=False))
+        self.rows = np.sort(rng.choice(X.shape[0], n_trial, replace=False))
         self._X = X[self.rows]
         # Weights that are all zero here say nothing about these rows.
         self._weights = None if weights is None or not weights[self.rows].any() else weights[self.rows]
@@ -166,60 +160,19 @@ class KernelTrial(RidgeTrial):
         return kernel(self._X.astype(np.float64))
 
     def _try(self, matrix: Array) -> tuple[float, float]:
-        return self._cross_validated(matrix)
-
-    def _cross_validated(self, matrix: Array, every: int = 1) -> tuple[float, float]:
-        """Give the best penalty for the products of rows, and the least error, by one in ``every`` few rows."""
         judging = Judging(self.hashes, self._criterion)
         n_held = tuning.folds_held_out(_weight(len(self.rows), self._weights))
-        given = (matrix, self._targets, self._weights, judging, n_held)
-        return tuning.kernel_score(*given, free_intercept=self.free_intercept, every=every)
+        return tuning.kernel_score(matrix, self._targets, self._weights, judging, n_held, self.free_intercept)
 
 
 class WideTrial(KernelTrial):
-    """Trials of more features than rows, by the products of rows: so the trial can have as many features per row.
+    """Trials of more features than rows, of which there are few: the products of all rows cost next to nothing."""
 
-    Fewer would be no smaller version of the same: about as many features as rows have the largest error of all. There
-    may be two good choices, a short length scale with a large penalty and a long one with nearly none, so both are
-    looked at; and the more rows, the better the second. So kernels are compared by the errors to expect of more rows:
-    half of those of the trial, with half the features, tell how much a doubling brings, which is taken to be the same
-    for the next ones, three at most. On covtype, 24,576 features of 20,000 rows, exponential power: 70.5 with a length
-    scale of 0.2, best for the trial itself, 77.5 with 1.6.
-    """
-
-    most_rows = tuning.MOST_PRODUCTS
     by_products = free_intercept = True
-    first_scales = (1.0, 0.25, 4.0, 16.0)
-
-    @cached_property
-    def _doublings(self) -> float:
-        """How often the rows of the trial could be doubled, as far as errors are continued."""
-        return min(float(np.log2(self._n_rows / len(self.rows))), _MOST_DOUBLINGS)
-
-    @cached_property
-    def _falls(self) -> dict[Kernel, float]:
-        """The part of its error that a kernel keeps when rows are doubled, as far as it was asked for."""
-        return {}
-
-    def score(self, kernel: Kernel) -> float:
-        """Give the error to expect of more rows."""
-        error = super().score(kernel)
-        if not self._doublings:
-            return error
-        if kernel not in self._falls:
-            products = self._products(kernel, self._width // 4 * 2)
-            with tuning.threads_for(products.shape):
-                before = self._cross_validated(products, every=2)[1]
-            self._falls[kernel] = min(error / before, 1.0) if before else 1.0
-        return error * self._falls[kernel] ** self._doublings
 
     def _features(self, kernel: Kernel) -> Array:
-        return self._products(kernel, self._width)
-
-    def _products(self, kernel: Kernel, width: int) -> Array:
         """Compute the products of rows; in float32 they could not tell the least penalties apart."""
-        features = self._make(kernel, width, self._seed).fit(self._X)
-        matrix = features.transform(self._X).astype(np.float64, copy=False)
+        matrix = super(KernelTrial, self)._features(kernel).astype(np.float64, copy=False)
         return np.asarray(matrix @ matrix.T)
 
 

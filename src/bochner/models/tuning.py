@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -29,8 +29,6 @@ from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
 WORTH = 0.01
-#: Share of an error that another region of length scales must be below: continued errors differ by a few percent.
-_CLEARLY = 0.93
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: Rows, at most, whose products are all computed.
@@ -83,13 +81,13 @@ def roots_of(K: Array) -> Array:
     return roots
 
 
-def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first: Sequence[float] = (1.0,)) -> Kernel:
-    """Walk downhill in factors of 2 from some multiple of the kernel's length scale, then in half steps.
+def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
+    """Walk downhill from the kernel's length scale in factors of 2, then in half steps.
 
-    From the first one, unless another is clearly better. Scales above the kernel's must be better by a percent for each
-    factor: they make all features alike, and the problem worse conditioned.
+    Longer ones must be better by a percent for each factor: they make all features alike, and the problem worse
+    conditioned.
     """
-    start, scores = kernel.length_scale, {}
+    start, best, scores = kernel.length_scale, 0.0, {}
 
     def at(exponent: float) -> float:
         if exponent not in scores:
@@ -97,8 +95,6 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first:
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
-    best, *others = (float(np.log2(scale)) for scale in first)
-    best = min([best, *(other for other in others if at(other) < _CLEARLY * at(best))], key=at)
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -161,18 +157,17 @@ def kernel_score(
     judging: Judging,
     n_held: int,
     free_intercept: bool = False,
-    every: int = 1,
 ) -> tuple[float, float]:
     """Give the penalty, in steps of ten, of the least cross-validated error with a kernel matrix, and that error.
 
-    The first of five parts are held out in turn, and one in ``every`` few of the other rows is fitted. Every third step
-    is looked at, since there may be more than one minimum; from the best of these on downhill.
+    The first of five parts are held out in turn. Every third step is looked at, since there may be more than one
+    minimum; from the best of these on downhill.
     """
     w, parts = np.ones(len(matrix)) if weights is None else weights, parts_of_rows(judging.hashes, FOLDS)
     criterion = judging.criterion or squared_errors(targets)
     sides = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(n_held)]
     sides = [(kept, held) for kept, held in sides if w[kept].any() and len(held)] or [(np.arange(len(matrix)),) * 2]
-    splits = [KernelSplit(matrix, targets, w, kept[::every], held, free_intercept) for kept, held in sides]
+    splits = [KernelSplit(matrix, targets, w, kept, held, free_intercept) for kept, held in sides]
     weight, held_weight = float(w.sum()), float(sum(split.held_weights.sum() for split in splits))
     errors: dict[float, float] = {}
 
@@ -259,15 +254,14 @@ class LogLossPath:
         weights_of_kept = rows_of(weights, kept)
         # Weights that are less than 1 on average are taken for another unit, greater ones for repetitions.
         self._unit = 1.0 if weights is None else min(1.0, float(weights.mean()))
-        matrix = np.ascontiguousarray(matrix[kept])
+        # Few rows are solved to the end, in float64: where losses are nearly equal, what is left would decide.
+        few = len(kept) * matrix.shape[1] <= _SMALL
+        matrix = np.ascontiguousarray(matrix[kept], dtype=np.float64 if few else matrix.dtype)
         self._problem = Softmax(Design.of(matrix), codes[kept], n_classes, 1.0, weights_of_kept)
         curvature = self._problem.total_curvature
         self._preconditioning = SoftmaxPreconditioning.of_matrix(matrix, weights_of_kept, curvature)
         self._problem.mean = self._preconditioning.mean
-        # Few rows are solved to the end: where losses are nearly equal, what is left would decide.
-        self._effort: dict[str, Any] = {"tolerance": 3e-4, "max_iter": 200}
-        if matrix.size <= _SMALL:
-            self._effort = {"tolerance": 1e-8, "max_iter": 200}
+        self._effort: dict[str, Any] = {"tolerance": 1e-8 if few else 3e-4, "max_iter": 200}
         self._losses: dict[float, float] = {}
         self._last: tuple[Array, Array] | None = None
 

@@ -19,15 +19,15 @@ Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 
 #: Steps that are remembered, at least and at most, and the numbers that they may take.
-_LEAST_MEMORY, _MOST_MEMORY, _NUMBERS_OF_MEMORY = 20, 100, 1 << 23
+_LEAST_MEMORY, _MOST_MEMORY, _NUMBERS_OF_MEMORY = 20, 100, 1 << 24
 #: The slope after a step, in units of that before it: not much steeper downhill than this, nor uphill than that.
 _DOWNHILL, _UPHILL = 0.9, 0.5
 #: Evaluations of one step, and iterations without a smaller gradient, after which rounding is what is wrong.
-_MOST_TRIES, _PATIENCE = 20, 50
+_MOST_TRIES, _PATIENCE = 12, 50
 
 
 class Minimum(NamedTuple):
-    """The point with the least gradient, the norm of that, and the iterations it took to find it."""
+    """The point with the least gradient, the norm of that, and the iterations in all."""
 
     point: Floats
     norm: float
@@ -57,7 +57,7 @@ def minimise_by_gradients(
     ``precondition`` multiplies by an approximate inverse of the Hessian; ``tell`` gets the norms.
     """
     norm, n_iter, stale = float(np.linalg.norm(slope)), 0, 0
-    memory = deque[_Pair](maxlen=max(_LEAST_MEMORY, min(_MOST_MEMORY, _NUMBERS_OF_MEMORY // point.size)))
+    memory = deque[_Pair](maxlen=max(_LEAST_MEMORY, min(_MOST_MEMORY, _NUMBERS_OF_MEMORY // (2 * point.size))))
     best = point, norm
     while norm > goal and n_iter < max_iter and stale < _PATIENCE:
         direction = _direction(slope, memory, precondition)
@@ -87,7 +87,8 @@ def _direction(slope: Floats, memory: deque[_Pair], precondition: Map) -> Floats
     last, k = memory[-1], slope.shape[1]
     # Both at once, which takes hardly longer than one.
     both = precondition(np.hstack([rest, last.change]))
-    found = last.product / float(np.vdot(last.change, both[:, k:])) * both[:, :k]
+    curved = float(np.vdot(last.change, both[:, k:]))
+    found = (last.product / curved if curved > 0.0 else 1.0) * both[:, :k]
     for pair, part in zip(memory, reversed(parts), strict=True):
         found += pair.step * (part - float(np.vdot(pair.change, found)) / pair.product)
     return -found
@@ -106,6 +107,9 @@ def _step(gradient: Map, point: Floats, direction: Floats, first: float) -> tupl
         along = float(np.vdot(slope, direction))
         if _DOWNHILL * first <= along <= -_UPHILL * first:
             return step, slope
+        if not np.isfinite(along):
+            high, length = length, 0.5 * (low + length)
+            continue
         # Where a straight line through the slopes would be zero, if that is neither too near nor too far.
         zero = -first / max(along - first, np.finfo(float).tiny)
         if along < 0.0:

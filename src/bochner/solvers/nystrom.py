@@ -108,10 +108,10 @@ class RowSample:
         """Choose the damping for a penalty: that and a multiple of the energy that rows leave to each other."""
         m, trace = len(self._products), float(np.trace(self._products))
         jitter = max(alpha / self._scale, 1e-6 * trace / m, _TINY)
-        lower = _factored(self._products, 1.0, jitter)[0]
+        lower, jitter = _factored(self._products, 1.0, jitter)
         inverse, _ = lapack.strtri(lower, lower=1, overwrite_c=1)
         distances = 1.0 / np.square(np.tril(inverse)).sum(axis=0)
-        return alpha + multiple * self._scale * float(np.median(distances))
+        return alpha + multiple * self._scale * max(float(np.median(distances)) - jitter, 0.0)
 
     def inverse(self, damping: float) -> SampleInverse:
         """Give the inverse for a damping, or for the least one above it that float32 can hold."""

@@ -5,7 +5,7 @@ Minimises
     sum_i w_i (log sum_c exp(z_ic) - z_iy) + alpha / 2 |T|^2,    z_i = T^T phi_i + b,
 
 for two classes with one score, ``sum_i w_i log(1 + exp(-s_i z_i))``, by L-BFGS from an approximate inverse of the
-Hessian, which is nearly the Gram matrix of the rows times a number.
+Hessian, whose large eigenvalues are nearly those of the Gram matrix of the rows, times a number.
 """
 
 from __future__ import annotations
@@ -173,8 +173,7 @@ class SoftmaxPreconditioning:
 
     @classmethod
     def of_matrix(cls, matrix: Array, weights: Floats | None, curvature: float) -> SoftmaxPreconditioning:
-        """Choose the rows from a whole matrix, at random if not all are needed; weights of zero only count as none."""
-        weights = weights if weights is not None and weights.any() else None
+        """Choose the rows from a whole matrix, at random if not all are needed."""
         if matrix.shape[1] > WIDEST_SUMS:
             with_weight = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights)
             rows = np.random.default_rng(0).permutation(with_weight)[:ROWS_OF_SAMPLE]
