@@ -103,7 +103,7 @@ class KernelMachine(BaseEstimator, ABC):
             return kernel
         wanted = kernel.length_scale
         kernel = kernel.replace(length_scale="median").resolve(trial.distinct_rows())
-        return tuning.search_length_scale(kernel, trial.score) if wanted == "auto" else kernel
+        return tuning.search_length_scale(kernel, trial.score, trial.first_scales) if wanted == "auto" else kernel
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 

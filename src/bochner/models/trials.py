@@ -69,6 +69,8 @@ class Trial(ABC):
     most_features: ClassVar[int] = 2 * tuning.TRIAL_FEATURES
     #: Whether more features than rows are tried by the products of rows.
     by_products: ClassVar[bool] = False
+    #: Length scales, in units of the median distance, to seek others from: the first, or one that is clearly better.
+    first_scales: ClassVar[tuple[float, ...]] = (1.0,)
 
     def __init__(self, narrow: Narrow, X: Any, weights: Array | None, rng: np.random.Generator) -> None:
         self._make, self._seed = narrow.make, int(rng.integers(2**31))
@@ -166,9 +168,14 @@ class KernelTrial(RidgeTrial):
 
 
 class WideTrial(KernelTrial):
-    """Trials of more features than rows, of which there are few: the products of all rows cost next to nothing."""
+    """Trials of more features than rows, of which there are few: the products of all rows cost next to nothing.
+
+    There may be two good choices, a short length scale with a large penalty and a long one with nearly none, so both
+    are looked at.
+    """
 
     by_products = free_intercept = True
+    first_scales = (1.0, 0.25, 4.0, 16.0)
 
     def _features(self, kernel: Kernel) -> Array:
         """Compute the products of rows; in float32 they could not tell the least penalties apart."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -29,6 +29,8 @@ from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
 WORTH = 0.01
+#: Share of an error that another region of length scales must be below: errors of few rows differ by a few percent.
+_CLEARLY = 0.93
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: Rows, at most, whose products are all computed.
@@ -81,13 +83,13 @@ def roots_of(K: Array) -> Array:
     return roots
 
 
-def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Kernel:
-    """Walk downhill from the kernel's length scale in factors of 2, then in half steps.
+def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first: Sequence[float] = (1.0,)) -> Kernel:
+    """Walk downhill in factors of 2 from some multiple of the kernel's length scale, then in half steps.
 
-    Longer ones must be better by a percent for each factor: they make all features alike, and the problem worse
-    conditioned.
+    From the first one, unless another is clearly better. Scales above the kernel's must be better by a percent for each
+    factor: they make all features alike, and the problem worse conditioned.
     """
-    start, best, scores = kernel.length_scale, 0.0, {}
+    start, scores = kernel.length_scale, {}
 
     def at(exponent: float) -> float:
         if exponent not in scores:
@@ -95,6 +97,9 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float]) -> Ker
             scores[exponent] = longer * score(kernel.replace(length_scale=start * 2.0**exponent))
         return scores[exponent]
 
+    best, *others = (float(np.log2(scale)) for scale in first)
+    at(best)  # first, so that equally good ones do not take its place
+    best = min([best, *(other for other in others if at(other) < _CLEARLY * at(best))], key=at)
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
