@@ -56,6 +56,12 @@ def test_costs_and_memory_grow_with_every_size():
     assert problem(10**6, 10**6).rows_for_preconditioner <= 10 * costs.WIDEST_GRAM
 
 
+def test_softmax_needs_few_rows_of_wide_features():
+    assert problem(10**5, 512).rows_for_softmax == problem(10**5, 512).rows_for_preconditioner > 512
+    assert problem(10**5, 4096).rows_for_softmax == 1024
+    assert problem(100, 4096).rows_for_softmax == 100
+
+
 # --- in the estimators -----------------------------------------------------------------------------------------------
 
 X = np.random.default_rng(0).normal(size=(3000, 3))
