@@ -179,7 +179,7 @@ class WideTrial(KernelTrial):
 
     def _features(self, kernel: Kernel) -> Array:
         """Compute the products of rows; in float32 they could not tell the least penalties apart."""
-        matrix = super(KernelTrial, self)._features(kernel).astype(np.float64, copy=False)
+        matrix = Trial._features(self, kernel).astype(np.float64, copy=False)
         return np.asarray(matrix @ matrix.T)
 
 
