@@ -8,16 +8,19 @@ runs for hours beyond. ijcnn1 is split 80/20 within its training part, as the pa
 
 What learning costs is measured with 4096 features on all rows of sgemm.
 
-Options: --data for some data sets, --contestants, and --rows to draw at most so many training rows.
+Options: --data for some data sets, --contestants, --rows to draw at most so many training rows, and --resume FILE,
+which keeps each finished fit in a file of JSON lines and does not run it again: all of it takes hours.
 """
 
 import contextlib
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fits import Result, answer, in_process, measured, standardised, unit_norm
-from harness import Report, Target, arguments, optional, read
+from harness import Report, Target, arguments, optional, progress, read
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -31,7 +34,7 @@ IMAGES = ("fashion_mnist", "mnist", "kmnist", "svhn")
 OF_COST, WIDTH_OF_COST = "sgemm", 4096
 MOST_ROWS_OF_XRFM = 20_000
 #: Seconds after which a fit is given up.
-LONGEST = 5400.0
+LONGEST = 3600.0
 REGRESSION = ("sgemm", "aqi", "household_power", "bike_sharing")
 #: Data sets that are not in the paper.
 OTHERS = ("bike_sharing", "magic")
@@ -119,9 +122,30 @@ def shown(result: Result | None, key: str) -> Any:
     return "-" if result is None else round(result[key], 2 if key == "score" else 1)
 
 
-def cost(rows: int | None) -> float | None:
+class Fits:
+    """Runs fits in processes of their own; with a file, those that it has are not run again."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        lines = file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []
+        self._finished = {json.dumps(given): result for given, result in map(json.loads, lines)}
+
+    def __call__(self, *given: Any) -> Result | None:
+        """Give the result of a fit, None where it cannot run."""
+        key = json.dumps(given)
+        if key in self._finished:
+            progress(f"{' '.join(map(str, given))}: finished before")
+            return self._finished[key]
+        result = self._finished[key] = in_process(*given, longest=LONGEST)
+        if self._file:
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps([given, result]) + "\n")
+        return result
+
+
+def cost(fit: Fits, rows: int | None) -> float | None:
     """How many times as long as a single fit, tuning included, learning takes."""
-    single, all_rounds = (in_process(c, OF_COST, rows, WIDTH_OF_COST) for c in ("isotropic", "learned"))
+    single, all_rounds = (fit(c, OF_COST, rows, WIDTH_OF_COST) for c in ("isotropic", "learned"))
     return all_rounds["seconds"] / single["seconds"] if single and all_rounds else None
 
 
@@ -147,17 +171,15 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=ALL, choices=ALL)
     parser.add_argument("--rows", type=int, default=None)
     parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS), choices=CONTESTANTS)
+    parser.add_argument("--resume", type=Path, metavar="FILE")
     parser.add_argument("--call")
     options = read(parser)
     if options.call:
         answer(options.call, {f.__name__: f for f in (isotropic, learned, boosting, xrfm)})
         return
-    report = Report("learned_metric", "The learned metric", options)
+    report, fit = Report("learned_metric", "The learned metric", options), Fits(options.resume)
     found = {
-        name: {
-            c: in_process(c, name, options.rows, longest=LONGEST) if c in options.contestants else None
-            for c in CONTESTANTS
-        }
+        name: {c: fit(c, name, options.rows) if c in options.contestants else None for c in CONTESTANTS}
         for name in options.data
     }
     rows = []
@@ -176,7 +198,7 @@ def main() -> None:
     ]
     report.table("R2 or accuracy, times 100, and seconds of the fit", headers, rows)
     both = {"isotropic", "learned"} <= set(options.contestants) and OF_COST in options.data
-    report.targets(targets(found, cost(options.rows) if both else None))
+    report.targets(targets(found, cost(fit, options.rows) if both else None))
     report.write()
 
 

@@ -138,6 +138,14 @@ def test_a_width_beyond_the_memory_is_told_before_features_are_drawn(model, monk
         model.fit(X[:100], Y[:100] > 0)
 
 
+def test_the_steps_that_the_softmax_remembers_count(monkeypatch):
+    needed = problem(100, 1024, n_outputs=100, item_size=8)
+    assert needed.softmax_memory > 100e6 > needed.blocks_memory
+    monkeypatch.setattr(costs, "available_memory", lambda: 100e6)
+    with pytest.raises(MemoryError, match=r"solver 'softmax'"):
+        RandomFeatureClassifier(Laplacian(), 1024, alpha=1.0).fit(X[:100], np.arange(100))
+
+
 def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
     """Blocks would do, but the Gram matrix that was asked for does not fit."""
     monkeypatch.setattr(costs, "available_memory", lambda: 24e6)

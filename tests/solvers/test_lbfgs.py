@@ -55,6 +55,18 @@ def test_rounding_ends_it_at_the_best_point():
     assert found.norm < 1e-3
 
 
+def test_what_rounding_costs_is_bounded():
+    A, right = quadratic()
+    noise, calls = np.random.default_rng(1), []
+
+    def gradient(V):
+        calls.append(None)
+        return A @ V - right + 1e-3 * noise.normal(size=V.shape)
+
+    found = minimised(gradient, right.shape, goal=0.0, max_iter=10_000)
+    assert len(calls) < 3 * found.n_iter + 100
+
+
 def test_a_steep_wall_behind_a_plain_is_not_run_into():
     """The slope is a tanh of a steep line: a unit step may overshoot, and far off the curvature is next to nothing."""
     found = minimised(lambda V: np.tanh(50.0 * (V - 3.0)) + 1e-3 * (V - 3.0), (5, 2))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..solvers import ROWS_OF_SAMPLE, WIDEST_SUMS
+from ..solvers import ROWS_OF_SAMPLE, WIDEST_SUMS, steps_memory
 
 _ITERATIONS = 12
 _FEATURE = 100.0
@@ -84,7 +84,19 @@ class Problem:
         """Bytes that conjugate gradients cannot do without: a block, and vectors of the width of the features."""
         p, m = self.n_features, self.rows_for_preconditioner
         matrices = 16.0 * p**2 if p <= WIDEST_GRAM else 12.0 * m**2 + 2.0**29
-        return p * (512.0 * self.item_size + 8.0 * 6 * self.n_outputs) + matrices
+        return self._block + 8.0 * 6 * p * self.n_outputs + matrices
+
+    @property
+    def softmax_memory(self) -> float:
+        """Bytes that L-BFGS cannot do without: a block, the steps that it remembers, and the preconditioner."""
+        p, m = self.n_features, self.rows_for_softmax
+        matrices = 16.0 * p**2 if p <= WIDEST_SUMS else 12.0 * m**2 + min(4.0 * p * m, 2.0**29)
+        return self._block + steps_memory(p * self.n_outputs) + 8.0 * 6 * p * self.n_outputs + matrices
+
+    @property
+    def _block(self) -> float:
+        """Bytes of a block of rows."""
+        return 512.0 * self.item_size * self.n_features
 
 
 def choose_ridge_solver(problem: Problem) -> str:

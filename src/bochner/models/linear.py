@@ -10,22 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..solvers import (
+    SMALL,
     Design,
     Factor,
     FoldedGram,
     Gram,
     Preconditioner,
-    RowSample,
+    Preconditioning,
     Solution,
     centred_normal,
     choose_alpha,
     conjugate_gradient,
     degrees_of_freedom,
-    gram_preconditioner,
     moments,
     refine,
     ridge_by_conjugate_gradient,
     rows_of,
+    total_weight,
 )
 from .costs import WIDEST_GRAM
 from .held_out import HeldOutRows, Judging, least, one_in_ten, squared_errors
@@ -34,8 +35,8 @@ from .tuning import FOLDS, parts_of_rows, smallest_alpha
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
-#: Entries of a design that is held in float64 in any case, and of one that is solved to the last digits.
-SMALL, TINY = 1 << 20, 1 << 15
+#: Entries of a design that is solved to the last digits.
+TINY = 1 << 15
 #: Widths at which a factorisation takes no time, and rows per feature beside which it does not count.
 _FEW_FEATURES, _MANY_ROWS = 512, 64
 #: How far iterations go that compare penalties.
@@ -94,6 +95,13 @@ class Sample:
     weights: Array | None
     may_be_kept: bool
 
+    def rows(self, effort: Effort, widest_sums: int) -> Design:
+        """Give the rows, kept if they are read more than once: where features are too wide to sum their products."""
+        telling = self.design.telling("Preconditioner", effort.progress)
+        if self.design.shape[1] <= widest_sums:
+            return telling
+        return telling.kept() if self.may_be_kept else self.design
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -102,14 +110,6 @@ class Effort:
     tolerance: float
     max_iter: int
     progress: Progress
-
-
-def gram_of(design: Design, targets: Array, weights: Array | None, precise: bool) -> Gram:
-    """Sum up the whole design."""
-    gram = Gram(design.shape[1], targets.shape[1], precise)
-    for rows, block in design:
-        gram.update(block, targets[rows], rows_of(weights, rows))
-    return gram
 
 
 def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, precise: bool = True) -> FoldedGram:
@@ -200,7 +200,7 @@ def ridge_by_iteration(
     weight, target_mean = total_weight(design, weights), np.average(targets, axis=0, weights=weights)
     targets = targets - target_mean
     mean, cross = moments(design.telling("Moments", effort.progress), targets, weights)
-    preconditioning = Preconditioning(some, weight, effort)
+    preconditioning = Preconditioning(some.rows(effort, WIDEST_GRAM), some.weights, weight, widest_sums=WIDEST_GRAM)
     alpha, start = alphas[0], None
     if judging is not None:
         rough = preconditioning.at(float(np.exp(np.log(alphas).mean())))
@@ -223,7 +223,7 @@ def ridge_by_iteration(
     variation = np.einsum("i,ik,ik->k", w, targets, targets)
     fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
     residuals, n_rows = np.maximum(variation - fitted, 0.0), max(weight, design.shape[0])
-    uncertainty = _uncertainty(residuals, n_rows, weight, mean, alpha, preconditioning.inverse_at(alpha))
+    uncertainty = _uncertainty(residuals, n_rows, weight, mean, alpha, preconditioning.undamped_at(alpha, some.design))
     intercept = target_mean - mean @ solution.value
     return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
 
@@ -269,46 +269,7 @@ def _best_penalty(
     return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
 
 
-class Preconditioning:
-    """Preconditioners for any penalty by some rows that stand for rows of a total weight.
-
-    By all their products, or for wide features by the rows themselves. ``mean`` is that of the rows.
-    """
-
-    def __init__(self, some: Sample, total: float, effort: Effort) -> None:
-        design, weights = some.design, some.weights
-        self._scale = total / total_weight(design, weights)
-        telling = design.telling("Preconditioner", effort.progress)
-        self._design, self._rows, self._made = design, None, dict[float, Preconditioner]()
-        if design.shape[1] <= WIDEST_GRAM:
-            precise = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= SMALL
-            self._gram = gram_of(telling, np.zeros((design.shape[0], 1)), weights, precise)
-            self.mean = self._gram.feature_mean
-        else:
-            kept = telling.kept() if some.may_be_kept else design
-            self.mean = kept.mean(weights)
-            self._rows = RowSample(kept, self.mean, self._scale, weights)
-
-    def at(self, alpha: float) -> Preconditioner:
-        """Give the preconditioner for a penalty."""
-        if alpha not in self._made:
-            if self._rows is None:
-                self._made = {alpha: gram_preconditioner(self._gram, self._scale, alpha)}
-            else:
-                self._made = {alpha: self._rows.inverse(self._rows.damping(alpha))}
-        return self._made[alpha]
-
-    def inverse_at(self, alpha: float) -> Preconditioner:
-        """Give the inverse with the penalty alone, without damping: for variances, so it holds no features."""
-        return self.at(alpha) if self._rows is None else self._rows.inverse(alpha).with_design(self._design)
-
-
 def goal(design: Design, tolerance: float, smallest: float, most: int) -> float:
     """Ask for more digits where they cost nothing: small problems in float64."""
     small = design.dtype == np.float64 and design.shape[0] * design.shape[1] <= most
     return min(tolerance, smallest) if small else tolerance
-
-
-def total_weight(design: Design, weights: Array | None) -> float:
-    """Give the sum of the weights, or the number of rows."""
-    return float(design.shape[0] if weights is None else weights.sum())

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 
 from ..kernels import Kernel
 from ..solvers import (
+    SMALL,
     WIDEST_SUMS,
     Design,
     PointSample,
@@ -23,7 +24,7 @@ from ..solvers import (
     pivoted_cholesky,
 )
 from .expansion import Expansion, KernelRows, Rows
-from .linear import SMALL, TINY, Effort, LinearModel, Sample, goal
+from .linear import TINY, Effort, LinearModel, Sample, goal
 from .tuning import threads_for
 
 Array = NDArray[Any]
@@ -42,9 +43,7 @@ def softmax_model(
     if design.shape[0] * design.shape[1] <= SMALL:
         design = design.kept(dtype=np.float64)
     problem = Softmax(design, classes, n_classes, alpha, weights)
-    rows = some.design.telling("Preconditioner", effort.progress)
-    if some.may_be_kept and design.shape[1] > WIDEST_SUMS:  # sums read them only once
-        rows = rows.kept()
+    rows = some.rows(effort, WIDEST_SUMS)
     preconditioning = SoftmaxPreconditioning(rows, some.weights, problem.total_curvature)
     problem.mean = preconditioning.mean
     with threads_for(design.shape):
@@ -69,7 +68,7 @@ def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, e
     problem = Softmax(design, rows.targets, n_classes, alpha, rows.weights, free_intercept=False)
     solution = minimise_softmax(
         problem,
-        SoftmaxPreconditioning.of_matrix(roots, rows.weights, problem.total_curvature).at(alpha),
+        SoftmaxPreconditioning.of_matrix(roots, rows.weights, problem.total_curvature, centred=False).at(alpha),
         tolerance=min(effort.tolerance, 1e-10) if n <= 256 else effort.tolerance,
         max_iter=max(effort.max_iter, 200),
         progress=effort.progress,

@@ -103,18 +103,25 @@ class RandomFeatureModel(KernelMachine):
 
     def _check_size(self, X: Any, n_outputs: int) -> None:
         """Raise if the fit cannot find its memory."""
-        ridge = self.solver in ("gram", "conjugate_gradient")
-        self._check_memory(self._problem(X, n_outputs), self.solver if ridge else "conjugate_gradient")
+        self._check_memory(self._problem(X, n_outputs), self._least_solver())
+
+    def _least_solver(self) -> str:
+        """Name the solver that is asked for, or the one that takes the least memory."""
+        return "gram" if self.solver == "gram" else "conjugate_gradient"
 
     def _check_memory(self, problem: costs.Problem, solver: str) -> None:
         """Raise, before any work, if the solver would not find the memory that it cannot do without."""
         available = costs.available_memory()
-        needed = problem.gram_memory if solver == "gram" else problem.blocks_memory
+        needed = {
+            "gram": problem.gram_memory,
+            "conjugate_gradient": problem.blocks_memory,
+            "softmax": problem.softmax_memory,
+        }[solver]
         if needed > available:
             raise MemoryError(
                 f"{type(self).__name__} with n_components={self.n_components} needs about {needed / 2**30:.1f} GiB "
-                f"(solver '{solver}'), and {available / 2**30:.1f} GiB are there. Use fewer components, "
-                "or solver='conjugate_gradient' if it is not that already."
+                f"(solver '{solver}'), and {available / 2**30:.1f} GiB are there. Use fewer components"
+                + (", or solver='conjugate_gradient'." if solver == "gram" else ".")
             )
 
     # --- ridge --------------------------------------------------------------------------------------------------

@@ -178,6 +178,9 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         self._warn(model)
         return model
 
+    def _least_solver(self) -> str:
+        return "softmax" if self.loss == "log_loss" else super()._least_solver()
+
     # --- streams ------------------------------------------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RandomFeatureClassifier:

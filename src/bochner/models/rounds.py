@@ -140,6 +140,7 @@ class Rounds:
         self, model: Any, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
     ) -> list[Choice]:
         """Give the best metric of each form: of all options with the first width, then of the other widths."""
+        self._trial.forget()
         diagonal, part = all(form.diagonal for form in forms), self._some(model)
         moments = {width: self._moments(model, part, width, diagonal) for width in widths}
         if all(self._vanish(of_width) for of_width in moments.values()):

@@ -100,6 +100,10 @@ class Trial(ABC):
         """Give the best penalty of a kernel."""
         return self._tried(kernel)[0]
 
+    def forget(self) -> None:
+        """Drop what was found: kernels with a metric of many columns are large."""
+        self._results.clear()
+
     def _tried(self, kernel: Kernel) -> tuple[float, float]:
         if kernel not in self._results:
             matrix = self._features(kernel)

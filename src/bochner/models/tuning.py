@@ -268,7 +268,7 @@ class LogLossPath:
         self._problem.mean = self._preconditioning.mean
         self._effort: dict[str, Any] = {"tolerance": 1e-8 if few else 3e-4, "max_iter": 200}
         self._losses: dict[float, float] = {}
-        self._last: tuple[Array, Array] | None = None
+        self._last: Array | None = None
 
     def walk(self, exponent: float) -> float:
         """Walk downhill from a penalty in factors of ten, first to smaller ones; give the exponent of the best."""
@@ -295,7 +295,7 @@ class LogLossPath:
             self._problem.alpha = self.alpha(exponent)
             preconditioner = self._preconditioning.at(self._problem.alpha)
             found = minimise_softmax(self._problem, preconditioner, start=self._last, **self._effort)
-            self._last = found.value[:-1], found.value[-1]
+            self._last = found.value
             losses, _ = log_losses(self._held @ found.value[:-1] + found.value[-1], self._held_codes)
             self._losses[exponent] = float(np.average(losses, weights=self._held_weights))
         return self._losses[exponent]

@@ -24,6 +24,8 @@ Progress = Callable[[str, float], None]
 _NUMBERS_OF_BLOCK = 1 << 23
 #: Rows of a block that is made and used by one core: few enough for its cache, enough for its products.
 _FEWEST_ROWS, _MOST_ROWS, _NUMBERS_IN_CACHE = 128, 256, 1 << 20
+#: Entries of a design that is held in float64 in any case, and whose sums then are precise.
+SMALL = 1 << 20
 #: Runs of blocks whose sums are added up in parallel: enough for many cores.
 _LANES = 64
 
@@ -36,6 +38,11 @@ def part_done(first: float, now: float, wanted: float) -> float:
 def rows_of(weights: Array | None, rows: Any) -> Array | None:
     """Give the weights of some rows, if there are weights."""
     return None if weights is None else weights[rows]
+
+
+def total_weight(design: Design, weights: Array | None) -> float:
+    """Give the sum of the weights, or the number of rows."""
+    return float(design.shape[0] if weights is None else weights.sum())
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,14 @@ class Gram:
         self._single: Array | None = None
         self._rows_in_single = 0
 
+    @classmethod
+    def of(cls, design: Design, targets: Array, weights: Array | None, precise: bool = True) -> Gram:
+        """Sum up a whole design."""
+        gram = cls(design.shape[1], targets.shape[1], precise)
+        for rows, block in design:
+            gram.update(block, targets[rows], rows_of(weights, rows))
+        return gram
+
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of features and of targets."""
@@ -150,10 +158,11 @@ class Gram:
         """Weighted products (p, k) of the centred features and targets."""
         return self._cross - np.outer(self._sums, self.target_mean)
 
-    def products(self, alpha: float = 0.0, scale: float = 1.0) -> Floats:
-        """Give the lower half of ``scale * (centred Gram matrix) + alpha I``, in a new array."""
+    def products(self, alpha: float = 0.0, scale: float = 1.0, centred: bool = True) -> Floats:
+        """Give the lower half of ``scale * (Gram matrix) + alpha I``, centred or not, in a new array."""
         self._flush()
-        matrix = dsyrk(-scale / self.weight, self._sums[:, None], beta=scale, c=self._products, lower=1)
+        of_mean = -scale / self.weight if centred else 0.0
+        matrix = dsyrk(of_mean, self._sums[:, None], beta=scale, c=self._products, lower=1)
         matrix[np.diag_indices(len(matrix))] += alpha
         return matrix
 

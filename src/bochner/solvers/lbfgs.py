@@ -22,7 +22,7 @@ Map = Callable[[Floats], Floats]
 _LEAST_MEMORY, _MOST_MEMORY, _NUMBERS_OF_MEMORY = 20, 100, 1 << 24
 #: The slope after a step, in units of that before it: not much steeper downhill than this, nor uphill than that.
 _DOWNHILL, _UPHILL = 0.9, 0.5
-#: Evaluations of one step, and iterations without a smaller gradient, after which rounding is what is wrong.
+#: Evaluations of one step, and those without a smaller gradient, after which rounding is what is wrong.
 _MOST_TRIES, _PATIENCE = 12, 50
 
 
@@ -42,6 +42,23 @@ class _Pair(NamedTuple):
     product: float
 
 
+class _Taken(NamedTuple):
+    """A step, the gradient after it, and the evaluations that it took."""
+
+    step: Floats
+    slope: Floats
+    n_tries: int
+
+
+def steps_memory(size: int) -> float:
+    """Bytes of the steps that are remembered for a point of so many numbers."""
+    return 8.0 * 2 * size * _steps(size)
+
+
+def _steps(size: int) -> int:
+    return max(_LEAST_MEMORY, min(_MOST_MEMORY, _NUMBERS_OF_MEMORY // (2 * size)))
+
+
 def minimise_by_gradients(
     gradient: Map,
     point: Floats,
@@ -57,19 +74,19 @@ def minimise_by_gradients(
     ``precondition`` multiplies by an approximate inverse of the Hessian; ``tell`` gets the norms.
     """
     norm, n_iter, stale = float(np.linalg.norm(slope)), 0, 0
-    memory = deque[_Pair](maxlen=max(_LEAST_MEMORY, min(_MOST_MEMORY, _NUMBERS_OF_MEMORY // (2 * point.size))))
+    memory = deque[_Pair](maxlen=_steps(point.size))
     best = point, norm
     while norm > goal and n_iter < max_iter and stale < _PATIENCE:
         direction = _direction(slope, memory, precondition)
         taken = _step(gradient, point, direction, float(np.vdot(slope, direction)))
         if taken is None:
             break
-        step, before, slope = taken[0], slope, taken[1]
-        change = slope - before
-        product = float(np.vdot(step, change))
+        change = taken.slope - slope
+        product = float(np.vdot(taken.step, change))
         if product > 0.0:
-            memory.append(_Pair(step, change, product))
-        point, norm, n_iter, stale = point + step, float(np.linalg.norm(slope)), n_iter + 1, stale + 1
+            memory.append(_Pair(taken.step, change, product))
+        point, slope, n_iter, stale = point + taken.step, taken.slope, n_iter + 1, stale + taken.n_tries
+        norm = float(np.linalg.norm(slope))
         if norm < best[1]:
             best, stale = (point, norm), 0
         tell(norm)
@@ -94,19 +111,19 @@ def _direction(slope: Floats, memory: deque[_Pair], precondition: Map) -> Floats
     return -found
 
 
-def _step(gradient: Map, point: Floats, direction: Floats, first: float) -> tuple[Floats, Floats] | None:
+def _step(gradient: Map, point: Floats, direction: Floats, first: float) -> _Taken | None:
     """Find a step in a direction, and the gradient after it; none if rounding makes it look uphill or endless.
 
     The slope of a convex function rises along a line, so that a minimum lies between a point with a negative and one
     with a positive slope.
     """
     length, low, high = 1.0, 0.0, np.inf
-    for _ in range(_MOST_TRIES if first < 0.0 else 0):
+    for n_tries in range(1, _MOST_TRIES + 1 if first < 0.0 else 1):
         step = length * direction
         slope = gradient(point + step)
         along = float(np.vdot(slope, direction))
         if _DOWNHILL * first <= along <= -_UPHILL * first:
-            return step, slope
+            return _Taken(step, slope, n_tries)
         if not np.isfinite(along):
             high, length = length, 0.5 * (low + length)
             continue

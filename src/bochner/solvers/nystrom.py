@@ -54,7 +54,7 @@ def _triangular(lower: Array, V: Floats, transposed: bool = False) -> Floats:
     return solve_triangular(lower, V, lower=True, trans=int(transposed), check_finite=False).astype(np.float64)
 
 
-def gram_preconditioner(gram: Gram, scale: float, alpha: float) -> Cholesky:
+def gram_preconditioner(gram: Gram, scale: float, alpha: float, centred: bool = True) -> Cholesky:
     """Precondition by ``scale`` times the sums of some rows, with as much of a jitter as their precision asks for.
 
     The factor is in float32, or in float64 if the sums are precise.
@@ -62,7 +62,7 @@ def gram_preconditioner(gram: Gram, scale: float, alpha: float) -> Cholesky:
     jitter = (_PRECISE_JITTER if gram.precise else _JITTER) * scale * gram.weight
     dtype = np.float64 if gram.precise else np.float32
     while True:
-        lower = _factor(gram.products(max(alpha, jitter), scale).astype(dtype, copy=False))
+        lower = _factor(gram.products(max(alpha, jitter), scale, centred).astype(dtype, copy=False))
         if lower is not None:
             return Cholesky(lower)
         jitter *= 10.0

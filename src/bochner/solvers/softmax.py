@@ -12,28 +12,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
 from ..progress import ignore_progress
-from .base import Design, Progress, Solution, part_done, rows_of
-from .gram import Gram
+from .base import Design, Progress, Solution, part_done, rows_of, total_weight
 from .lbfgs import Minimum, minimise_by_gradients
-from .nystrom import Preconditioner, RowSample, gram_preconditioner
+from .nystrom import Preconditioner
+from .preconditioning import Preconditioning
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Point = tuple[Floats, Floats]
 
 #: Widest features whose products are all summed up, and rows that precondition wider ones.
 WIDEST_SUMS, ROWS_OF_SAMPLE = 1024, 1024
 #: How far these are damped, in units of what they leave to each other; see `RowSample`.
 _DAMPING = 30.0
-#: Entries of rows in float64 whose sums are precise.
-_SMALL = 1 << 20
 
 
 def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -55,27 +52,9 @@ def log_odds(classes: NDArray[np.intp], n_classes: int, weights: Floats | None) 
     return logs[1:] - logs[:1] if n_classes == 2 else logs - logs.mean()
 
 
-class Evaluation(NamedTuple):
-    """The objective at a point, and its gradients with respect to coefficients and intercept."""
-
-    value: float
-    slope: Floats
-    sums: Floats
-
-    @property
-    def gradient(self) -> Floats:
-        """The whole gradient, with the intercept's as last row."""
-        return np.vstack([self.slope, self.sums])
-
-    @property
-    def norm(self) -> float:
-        """Norm of the whole gradient."""
-        return float(np.linalg.norm(self.gradient))
-
-
 @dataclass
 class Softmax:
-    """The objective on a design, with its gradient; each evaluation is one pass over the rows.
+    """The objective on a design; each gradient of it is one pass over the rows.
 
     ``mean`` is subtracted from the rows, which keeps the intercept apart from the coefficients. An intercept that is
     not free stays that of the class frequencies; then the mean is to be none.
@@ -108,31 +87,32 @@ class Softmax:
     @property
     def total_weight(self) -> float:
         """Sum of the weights, or number of rows."""
-        return float(len(self.classes) if self.weights is None else self.weights.sum())
+        return total_weight(self.design, self.weights)
 
     @cached_property
-    def nothing(self) -> tuple[Point, Evaluation]:
-        """Coefficients of zero with the intercept of the class frequencies, and what they give: for any penalty."""
-        point = np.zeros((self.design.shape[1], self.n_scores)), log_odds(self.classes, self.n_classes, self.weights)
-        return point, self.evaluate(*point)
+    def nothing(self) -> tuple[Floats, Floats]:
+        """Coefficients of zero with the intercept of the class frequencies, and the gradient there: for any penalty."""
+        intercept = log_odds(self.classes, self.n_classes, self.weights)
+        point = np.vstack([np.zeros((self.design.shape[1], self.n_scores)), intercept])
+        return point, self.gradient(point)
 
-    def evaluate(self, coefficients: Floats, intercept: Floats) -> Evaluation:
-        """Give the objective and its gradients with respect to coefficients and intercept (of centred rows)."""
+    def gradient(self, point: Floats) -> Floats:
+        """Give the gradient at (p + 1, k) coefficients with the intercept (of centred rows) as last row."""
+        coefficients, intercept = point[:-1], point[-1]
         dtype, mean = self.design.dtype, self.row_mean
         single, shift = coefficients.astype(dtype), intercept - mean @ coefficients
 
-        def contribution(rows: slice, block: Array) -> tuple[Any, Floats, Array]:
-            losses, residuals = log_losses((block @ single) + shift, self.classes[rows])
+        def contribution(rows: slice, block: Array) -> tuple[Floats, Array]:
+            _, residuals = log_losses((block @ single) + shift, self.classes[rows])
             if self.weights is not None:
-                losses, residuals = losses * self.weights[rows], residuals * self.weights[rows, None]
+                residuals = residuals * self.weights[rows, None]
             # In this order the long side is the last one, up to half as fast again for few columns.
-            return losses.sum(), residuals.sum(axis=0), residuals.astype(dtype).T @ block
+            return residuals.sum(axis=0), residuals.astype(dtype).T @ block
 
-        loss, sums, gradient = self.design.total(contribution)
+        sums, products = self.design.total(contribution)
         sums = sums * self.free_intercept
         self.n_passes += 1
-        value = float(loss) + 0.5 * self.alpha * float(np.square(coefficients).sum())
-        return Evaluation(value, gradient.T - np.outer(mean, sums) + self.alpha * coefficients, sums)
+        return np.vstack([products.T - np.outer(mean, sums) + self.alpha * coefficients, sums])
 
     @property
     def row_mean(self) -> Floats:
@@ -140,7 +120,7 @@ class Softmax:
         return np.zeros(self.design.shape[1]) if self.mean is None else self.mean
 
 
-class SoftmaxPreconditioning:
+class SoftmaxPreconditioning(Preconditioning):
     """Approximate inverses of the Hessian, for any penalty, by some rows that stand for all.
 
     Of few features by the sums of their products. Of more, a thousand rows do better than all of them: the curvatures
@@ -156,42 +136,30 @@ class SoftmaxPreconditioning:
         Of these rows.
     curvature : float
         Of all rows together.
+    centred : bool, default=True
+        Whether the mean is subtracted from the rows, as it is where the intercept is free.
     """
 
-    def __init__(self, some: Design, weights: Floats | None, curvature: float) -> None:
-        self._scale = curvature / float(some.shape[0] if weights is None else weights.sum())
-        self._gram: Gram | None = None
-        if some.shape[1] <= WIDEST_SUMS:
-            precise = some.dtype == np.float64 and some.shape[0] * some.shape[1] <= _SMALL
-            self._gram = Gram(some.shape[1], 1, precise)
-            for rows, block in some:
-                self._gram.update(block, np.zeros((len(block), 1)), rows_of(weights, rows))
-            self.mean = self._gram.feature_mean
-        else:
-            self.mean = some.mean(weights)
-            self._rows = RowSample(some, self.mean, self._scale, weights)
+    def __init__(self, some: Design, weights: Floats | None, curvature: float, centred: bool = True) -> None:
+        super().__init__(some, weights, curvature, widest_sums=WIDEST_SUMS, damping=_DAMPING, centred=centred)
 
     @classmethod
-    def of_matrix(cls, matrix: Array, weights: Floats | None, curvature: float) -> SoftmaxPreconditioning:
+    def of_matrix(
+        cls, matrix: Array, weights: Floats | None, curvature: float, centred: bool = True
+    ) -> SoftmaxPreconditioning:
         """Choose the rows from a whole matrix, at random if not all are needed."""
         if matrix.shape[1] > WIDEST_SUMS:
             with_weight = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights)
             rows = np.random.default_rng(0).permutation(with_weight)[:ROWS_OF_SAMPLE]
             matrix, weights = matrix[rows], rows_of(weights, rows)
-        return cls(Design.of(matrix), weights, curvature)
-
-    def at(self, alpha: float) -> Preconditioner:
-        """Give the inverse for a penalty."""
-        if self._gram is not None:
-            return gram_preconditioner(self._gram, self._scale, alpha)
-        return self._rows.inverse(self._rows.damping(alpha, _DAMPING))
+        return cls(Design.of(matrix), weights, curvature, centred)
 
 
 def minimise_softmax(
     problem: Softmax,
     preconditioner: Preconditioner,
     *,
-    start: Point | None = None,
+    start: Floats | None = None,
     tolerance: float = 1e-4,
     max_iter: int = 200,
     progress: Progress = ignore_progress,
@@ -199,21 +167,21 @@ def minimise_softmax(
     """Minimise the objective; the value of the solution is the (p + 1, k) coefficients with the intercept as last row.
 
     Converged means that the norm of the gradient is below ``tolerance`` times its norm at the start from nothing. The
-    intercept is that of the rows as they are, not of centred ones.
+    intercept is that of the rows as they are, not of centred ones, in ``start`` too.
     """
-    origin, at_origin = problem.nothing
-    first, mean = at_origin.norm, problem.row_mean
+    origin, slope = problem.nothing
+    first, mean = float(np.linalg.norm(slope)), problem.row_mean
     # A gradient that is rounding only: nothing is to be learnt from rows that are all alike.
     if first <= 10.0 * float(np.finfo(problem.design.dtype).eps) * problem.total_weight:
-        return _solution(Minimum(np.vstack(origin), 0.0, 0), 1.0, mean, tolerance)
+        return _solution(Minimum(origin, 0.0, 0), 1.0, mean, tolerance)
     if start is not None:
-        origin = start[0], start[1] + mean @ start[0]
-        at_origin = problem.evaluate(*origin)
-    goal, begun_at, of_intercept = tolerance * first, at_origin.norm, 1.0 / problem.total_curvature
+        origin = np.vstack([start[:-1], start[-1] + mean @ start[:-1]])
+        slope = problem.gradient(origin)
+    goal, begun_at, of_intercept = tolerance * first, float(np.linalg.norm(slope)), 1.0 / problem.total_curvature
     found = minimise_by_gradients(
-        lambda point: problem.evaluate(point[:-1], point[-1]).gradient,
-        np.vstack(origin),
-        at_origin.gradient,
+        problem.gradient,
+        origin,
+        slope,
         lambda V: np.vstack([preconditioner.solve(V[:-1]), of_intercept * V[-1:]]),
         goal=goal,
         max_iter=max_iter,
