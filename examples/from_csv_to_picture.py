@@ -57,7 +57,7 @@ def main(file: str | None, picture: str) -> None:
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
     prepare = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), make_column_selector(dtype_exclude=np.number)),
+        (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_exclude=np.number)),
         (StandardScaler(), make_column_selector(dtype_include=np.number)),
         verbose_feature_names_out=False,
     ).set_output(transform="pandas")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -20,8 +21,8 @@ from bochner import (
     RandomFeatureRegressor,
     RecursiveFeatureMachine,
 )
-from bochner.diagnostics.plots import learned_metric_figure
-from bochner.models import rounds
+from bochner.diagnostics.plots import learned_metric_figure, plot_metric
+from bochner.models import costs, rounds
 from bochner.models.gradients import GradientMoments
 from bochner.models.learned_metric import Form, with_one_length_scale
 
@@ -34,6 +35,7 @@ CHECKED = [
     RecursiveFeatureMachine(RandomFeatureClassifier(SMALL, 32), 1, metric="diagonal", **ONE_WAY),
     RecursiveFeatureMachine(KernelRegressor(SMALL), 1, metric="diagonal", **ONE_WAY),
     RecursiveFeatureMachine(KernelClassifier(SMALL), 1, metric="diagonal", **ONE_WAY),
+    RecursiveFeatureMachine(KernelClassifier(SMALL, loss="log_loss"), 1, metric="diagonal", **ONE_WAY),
 ]
 
 
@@ -133,11 +135,68 @@ def test_a_wide_machine_learns_in_narrower_rounds(kept, monkeypatch):
     monkeypatch.setattr(rounds.Rounds, "_judge", judged)
     X, y = product_of_two()
     machine = RandomFeatureRegressor(n_components=256)
-    model = RecursiveFeatureMachine(machine, 1, metric="diagonal", **ONE_WAY, random_state=0).fit(X, y)
+    model = RecursiveFeatureMachine(machine, 1, metric="diagonal", **ONE_WAY, random_state=0)
+    told = fit_quietly(model, X, y)
     assert widths == [64, 64, 256, 256]
+    assert any("helps 64 features, but not 256" in message for message in told) == (not kept)
     assert model.estimator_.n_components == 256
     assert model.best_round_ == (1 if kept else 0)
     assert (model.estimator_.kernel_.metric is not None) == kept
+
+
+def test_a_round_without_a_better_one_within_two_is_the_last(monkeypatch):
+    errors = iter([0.5, 0.4, 0.45, 0.42, 0.1])
+    monkeypatch.setattr(rounds.Rounds, "_judge", lambda *_: (next(errors), 0.0))
+    X, y = product_of_two(200, 4)
+    one_way = {"metric": "diagonal", **ONE_WAY, "random_state": 0}
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=32), 5, **one_way).fit(X, y)
+    assert len(model.history_) == 4
+    assert model.best_round_ == 1
+
+
+def test_a_median_length_scale_stays_the_median():
+    X, y = product_of_two(500, 6)
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(SMALL, 64), 2, random_state=0).fit(X, y)
+    kernel = model.estimator_.kernel_
+    assert kernel.length_scale == pytest.approx(kernel.replace(length_scale="median").resolve(X).length_scale, rel=0.05)
+
+
+def test_the_metric_of_the_kernel_as_it_was_is_told_with_its_length_scales():
+    X, y = product_of_two(200, 4)
+    machine = RandomFeatureRegressor(Laplacian([1.0, 2.0, 1.0, 2.0], metric=[4.0, 4.0, 1.0, 1.0]), 64)
+    model = RecursiveFeatureMachine(machine, 0).fit(X, y)
+    assert model.metric_ == pytest.approx(np.array([4.0, 1.0, 1.0, 0.25]) / 1.5625)
+
+
+def test_memory_is_looked_for_before_any_round(monkeypatch):
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(rounds.Rounds, "run", lambda *_: pytest.fail("a round was begun"))
+    X, y = product_of_two(200, 4)
+    with pytest.raises(MemoryError, match="n_components=1024"):
+        RecursiveFeatureMachine(RandomFeatureRegressor(n_components=1024)).fit(X, y)
+
+
+def test_a_class_without_weight_is_a_class():
+    X, y = product_of_two(300, 4)
+    labels, weights = np.digitize(y, [-0.3, 0.3]), np.ones(300)
+    weights[labels == 2] = 0.0
+    machine = RandomFeatureClassifier(n_components=64, loss="squared_error", class_weight={2: 3.0})
+    model = RecursiveFeatureMachine(machine, 1, **ONE_WAY, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # no held-out row has the class
+        model.fit(X, labels, weights)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert not (model.predict(X) == 2).any()
+
+
+def test_a_row_that_weighs_next_to_nothing_does_not_hide_an_output():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 6))
+    Y = np.column_stack([np.sin(2.0 * X[:, 0]), np.sin(2.0 * X[:, 1])])
+    Y[3, 1], weights = 1e6, np.ones(1000)
+    weights[3] = 1e-16
+    model = RecursiveFeatureMachine(RandomFeatureRegressor(n_components=256), 2, **ONE_WAY, random_state=0)
+    assert model.fit(X, Y, weights).feature_importances_[:2].min() > 0.2
 
 
 def test_no_rounds_are_the_machine_itself():
@@ -251,6 +310,19 @@ def test_what_was_learned_is_told_and_drawn(tmp_path):
     assert as_image.axes[1].images[0].get_array().shape == (2, 2)
 
 
+@pytest.mark.parametrize("full", [True, False])
+def test_of_many_inputs_those_that_matter_are_drawn_with_their_names(full):
+    diagonal = np.random.default_rng(0).uniform(size=20_000 if not full else 100)
+    diagonal[[7, 93]] = 2.0
+    axes = Figure().add_subplot()
+    plot_metric(axes, np.diag(diagonal) if full else diagonal, [f"input {k}" for k in range(len(diagonal))])
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) == 40
+    assert {"input 7", "input 93"} <= set(labels)
+    assert axes.images[0].get_array().shape == (40, 40)
+    assert "40 of" in axes.get_title(loc="left")
+
+
 # --- degenerate data --------------------------------------------------------------------------------------------------
 
 
@@ -316,6 +388,15 @@ def test_a_class_of_one_row_is_fitted():
         told = fit_quietly(model, X, labels)
         assert any("No held-out row has the class 2" in message for message in told)
         assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_a_thousand_columns_may_have_a_full_metric():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1000)).astype(np.float32)
+    machine = RandomFeatureRegressor(SMALL, 64)
+    model = RecursiveFeatureMachine(machine, 1, metric="full", **ONE_WAY, random_state=0).fit(X, X[:, 5])
+    assert len(model.history_) == 2
+    assert model.metric_.shape in ((1000,), (1000, 1000))
 
 
 def test_a_thousand_columns_have_a_diagonal_metric():

@@ -45,6 +45,15 @@ def test_gradients_of_an_expansion_are_those_of_finite_differences(kernel, metri
         assert found[:, :, j] == pytest.approx((ahead - behind) / (2 * h), rel=1e-5, abs=1e-7)
 
 
+def test_an_outlier_leaves_the_softening_of_the_others_as_it_is():
+    points, coefficients, X = data()
+    points[0], coefficients[0] = 1e4, 0.0
+    kernel, softening = Laplacian(2.0), 0.1
+    ((_, found),) = gradients_of_expansion(kernel, points, coefficients, X, softening)
+    ((_, expected),) = gradients_of_expansion(kernel, points[1:], coefficients[1:], X, softening)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
 def test_gradients_at_the_points_themselves_are_finite_without_softening():
     points, coefficients, _ = data()
     ((_, found),) = gradients_of_expansion(Laplacian(2.0), points, coefficients, points, 0.0)

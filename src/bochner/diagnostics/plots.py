@@ -176,26 +176,31 @@ def plot_reliability(
 def plot_metric(ax: Axes, metric: Any, names: Sequence[str] | None = None) -> None:
     """Draw a metric M, or its diagonal, as a heat map: positive entries in one colour, negative ones in another.
 
+    Of more inputs than have room for a name, those with the largest diagonal are drawn.
+
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         The axes to draw on.
     metric : array of shape (d, d) or (d,)
     names : sequence of str, optional
-        Names of the inputs; left out where they would not fit.
+        Names of the inputs; by default their numbers.
     """
-    matrix = np.diag(metric) if np.ndim(metric) == 1 else np.asarray(metric)
+    metric = np.asarray(metric)
+    d, diagonal = len(metric), metric if metric.ndim == 1 else np.diag(metric)
+    shown = np.sort(np.argsort(-diagonal, kind="stable")[:_MOST_NAMES])
+    matrix = np.diag(metric[shown]) if metric.ndim == 1 else metric[np.ix_(shown, shown)]
     reach = float(abs(matrix).max()) or 1.0
     image = ax.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelcolor=_INK)
-    shown = names is not None and len(names) <= _MOST_NAMES
-    ticks: Sequence[int] = range(len(matrix)) if shown else []
-    ax.set_xticks(ticks, names if shown else [], rotation=90)
-    ax.set_yticks(ticks, names if shown else [])
+    labels = [str(k) if names is None else str(names[k]) for k in shown]
+    ax.set_xticks(range(len(shown)), labels, rotation=90)
+    ax.set_yticks(range(len(shown)), labels)
     ax.tick_params(length=0, labelcolor=_INK)
-    ax.set_title("Learned metric", loc="left", color=_INK, fontsize="medium")
+    title = "Learned metric" if len(shown) == d else f"Learned metric, {len(shown)} of {d} inputs"
+    ax.set_title(title, loc="left", color=_INK, fontsize="medium")
     ax.spines[:].set_visible(False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -84,7 +85,7 @@ class Kernel(Parametrised, ABC):
         largest = abs(metric).max()
         if abs(metric - metric.T).max() > _EIGENVALUE_TOLERANCE * largest:
             raise invalid(self, "metric", "symmetric", self.metric, "Use (M + M.T) / 2.")
-        smallest = np.linalg.eigvalsh(metric)[0]
+        smallest = _eigen(metric)[0][0]
         if smallest < -_EIGENVALUE_TOLERANCE * largest:
             raise invalid(self, "metric", f"positive semidefinite (its eigenvalue {smallest:.3g} is not)", self.metric)
 
@@ -309,10 +310,27 @@ def _square_root(metric: Any, n_features: int) -> Array:
     matrix = np.asarray(metric, dtype=np.float64)
     if matrix.ndim == 1:
         return np.sqrt(matrix)
-    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    eigenvalues, vectors = _eigen(matrix)
     kept = eigenvalues > 1e-12 * eigenvalues[-1]
     half = vectors[:, kept] * np.sqrt(eigenvalues[kept])
     return half @ vectors.T if kept.all() else half
+
+
+def _eigen(matrix: Array) -> tuple[Array, Array]:
+    """Give eigenvalues and eigenvectors of a symmetric matrix: those of the last few are remembered.
+
+    A fit asks for those of its metric half a dozen times, and with a thousand columns they take a second.
+    """
+    return _eigen_of(np.ascontiguousarray(matrix, dtype=np.float64).tobytes(), len(matrix))
+
+
+@lru_cache(maxsize=4)
+def _eigen_of(content: bytes, d: int) -> tuple[Array, Array]:
+    matrix = np.frombuffer(content).reshape(d, d)
+    found = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    for array in found:
+        array.setflags(write=False)
+    return found.eigenvalues, found.eigenvectors
 
 
 def _median_or_one(kernel: Kernel, distances: Array) -> float:

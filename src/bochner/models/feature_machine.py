@@ -26,8 +26,9 @@ from .._validation import (
 from ..kernels import RadialKernel
 from ..progress import progress_bar
 from .base import KernelMachine
-from .inputs import weights_of, with_weight
-from .learned_metric import POWERS, RIDGES, Form
+from .inputs import weights_of
+from .learned_metric import POWERS, RIDGES, Form, with_one_length_scale
+from .random_feature import RandomFeatureModel
 from .random_feature_regressor import RandomFeatureRegressor
 from .rounds import Part, Rounds, split
 
@@ -57,7 +58,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         `RandomFeatureRegressor` (None is one with its defaults), `RandomFeatureClassifier`, `KernelRegressor` or
         `KernelClassifier`.
     n_iter : int, default=5
-        Rounds at most; two rounds without a better score end them earlier.
+        Rounds at most; two rounds without a smaller error end them earlier.
     metric : {"auto", "full", "diagonal"}, default="auto"
         Whether M is a matrix or diagonal; "auto" fits the first round with both, up to 1024 inputs, and goes on with
         the better.
@@ -80,12 +81,12 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     estimator_ : machine
         Fitted to all rows, with the best metric.
     metric_ : array of shape (d, d) or (d,)
-        M, or its diagonal, with a mean diagonal of 1; ones if no metric was better than none.
+        M, or its diagonal, with a mean diagonal of 1; of the kernel as it was, if no metric was better.
     feature_importances_ : array of shape (d,)
         Diagonal of M, with a sum of 1.
     history_ : list of dict
-        Of each round: score and error on held-out rows, how M was made, the smoothing of the gradients (nan for round
-        0), length scale, alpha, and seconds.
+        Of each round: score and error on held-out rows (squared, or the log loss, by which rounds are compared), how
+        M was made, the smoothing of the gradients (nan for round 0), length scale, alpha, and seconds.
     best_round_ : int
         The round whose metric is used; 0 is the kernel as it was.
 
@@ -94,8 +95,12 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
     backpropagation-free machine learning models", Science 383 (2024), for exact kernels. On random features a round
     costs a linear fit, of at most 4096 features to at most 65,536 rows, of exact machines 16,384 rows; 15 % of the
-    rows, at most 20,000, judge the rounds. A machine of more features is fitted with the best metric and without, and
-    judged likewise.
+    rows, at most 20,000, judge the rounds, full against diagonal included. The other options are compared by
+    cross-validation on a subsample of the rows that are fitted. With each metric the length scale stays the same
+    multiple of the median distance; ``length_scale="auto"`` is tuned in each round as well. A machine of more features
+    is fitted with the best metric and without, and judged likewise.
+
+    Equal seeds give equal machines; a seed of the estimator alone leaves to chance which rows judge.
 
     Examples
     --------
@@ -217,9 +222,14 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
         """Check the data as the machine would, before any work, and leave out rows without weight."""
         X = machine._checked(X, reset=True)
         machine._trial_rows(X, y, sample_weight)
-        y = np.asarray(y)
-        y = y.ravel() if is_classifier(machine) else y
-        return Part(*with_weight(X, y, weights_of(self, sample_weight, X)))
+        y = np.asarray(y).ravel() if is_classifier(machine) else np.asarray(y, dtype=np.float64)
+        if isinstance(machine, RandomFeatureModel):
+            machine._check_size(X, len(np.unique(y)) if is_classifier(machine) else y[:1].size)
+        rows = Part(X, y, weights_of(self, sample_weight, X))
+        with_weight = rows.counts > 0.0
+        if is_classifier(machine):  # classes that have no weight at all are classes nevertheless
+            with_weight |= np.isin(y, np.setdiff1d(y, y[with_weight]))
+        return rows if with_weight.all() else rows[with_weight]
 
     # --- what was learned ---------------------------------------------------------------------------------------
 
@@ -227,8 +237,11 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     def metric_(self) -> Floats:
         """The metric M that was learned, or its diagonal."""
         check_is_fitted(self)
-        metric = self.estimator_.kernel_.metric
-        return np.ones(self.n_features_in_) if metric is None else np.asarray(metric)
+        metric = with_one_length_scale(self.estimator_.kernel_).metric
+        if metric is None:
+            return np.ones(self.n_features_in_)
+        metric = np.asarray(metric, dtype=np.float64)
+        return metric / (metric if metric.ndim == 1 else np.diag(metric)).mean()
 
     @property
     def feature_importances_(self) -> Floats:

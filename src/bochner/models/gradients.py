@@ -18,7 +18,8 @@ Blocks = Iterable[tuple[slice, Array]]
 
 # Numbers of a block of pairs of points.
 _NUMBERS_OF_PAIRS = 1 << 22
-# Relative step of the central difference that gives the slope of a profile: its error is about 1e-10.
+# Relative step of the central difference that gives the slope of a profile: its error is about 1e-10 of a profile of
+# order one, so relative to slopes it is small wherever the profile changes at all.
 _STEP = 1e-5
 
 
@@ -69,7 +70,9 @@ def gradients_of_expansion(
     a, b = _whitened(X - center, T), _whitened(points - center, T)
     norms = np.square(b).sum(axis=1)
     largest = 2.001 * (float(norms.max()) + float(np.square(a).sum(axis=1).max())) + softening**2
-    table = engine.table.tabulate(_slope_of(kernel), largest or 1.0, np.float64)
+    # What is typical, not the largest, says where the table begins: an outlier must not add to the softening.
+    typical = min((t for t in (softening**2, float(np.median(norms))) if t > 0.0), default=None)
+    table = engine.table.tabulate(_slope_of(kernel), largest or 1.0, np.float64, typical)
     for rows in engine.schedule.slices(len(X), max(1, _NUMBERS_OF_PAIRS // len(points))):
         left = a[rows]
         squared = np.square(left).sum(axis=1)[:, None] + norms - 2.0 * (left @ b.T)

@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 POWERS = (1.0, 0.5)
 #: Shares of the identity that are tried.
 RIDGES = (0.0, 0.03)
-#: Of the uncentred moments: what is left after centring is rounding if it is less.
-_CANCELLED = 1e-10
+#: Of the uncentred moments: what is left after centring is rounding of single precision if it is less.
+_CANCELLED = 1e-6
 #: Of the trace: directions that have less are not seen.
 _UNSEEN = 1e-6
 #: Steps that the length scale may go in a round.

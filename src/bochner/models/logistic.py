@@ -50,7 +50,7 @@ def softmax_model(
         solution = minimise_softmax(
             problem,
             preconditioning.at(alpha),
-            tolerance=goal(design, effort.tolerance, 1e-11, TINY),
+            tolerance=goal(design, effort.tolerance, 1e-12, TINY),
             max_iter=effort.max_iter,
             progress=effort.progress,
         )

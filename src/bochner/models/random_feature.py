@@ -207,7 +207,9 @@ class RandomFeatureModel(KernelMachine):
         return out
 
     def _gradients(self, X: Any, displacement: float) -> Iterator[tuple[slice, Array]]:
-        return self.features_.iter_gradients(X, self._fitted().coefficients, displacement / np.sqrt(X.shape[1]))
+        # Directions that the metric sees; only these count in the kernel's distance.
+        n_directions = np.count_nonzero(np.atleast_2d(self.kernel_.whitening(X.shape[1])).any(axis=0))
+        return self.features_.iter_gradients(X, self._fitted().coefficients, displacement / np.sqrt(n_directions))
 
     def _first_lines(self) -> list[str]:
         return [

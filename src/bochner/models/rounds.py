@@ -58,7 +58,8 @@ class Part:
     @property
     def deviation(self) -> Any:
         """The standard deviation of each of the targets; 1 for one that is constant but for rounding."""
-        found = np.std(self.y, axis=0, dtype=np.float64)
+        mean = np.average(self.y, axis=0, weights=self.weights)
+        found = np.sqrt(np.average(np.square(self.y - mean), axis=0, weights=self.weights))
         return np.where(found > _ROUNDING * abs(self.y).max(axis=0), found, 1.0)
 
     def in_units_of(self, deviation: Any) -> Part:
@@ -95,7 +96,7 @@ class Rounds:
         self._held, self._progress = held, progress
         self._kept, self._rng = kept, for_gradients
         self._trial = self._machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
-        self._retune = isinstance(machine._kernel().length_scale, str)
+        self._rule = machine._kernel().length_scale
         self.history: list[dict[str, Any]] = []
         self.best = Best(0, None, np.inf)
 
@@ -109,6 +110,7 @@ class Rounds:
         """
         if n_rounds == 0:
             return
+        self._progress(f"Rounds, 0 of {n_rounds}", 0.0)
         model, _ = self._round(0, n_rounds, [None], time.perf_counter())
         for number in range(1, n_rounds + 1):
             start = time.perf_counter()
@@ -131,10 +133,18 @@ class Rounds:
         if self._machine is self._whole or self.best.kernel is None:
             return
         kernel = self.best.kernel
-        if self._retune:  # by the rule that was asked for, since narrow features want other ones
-            kernel = kernel.replace(length_scale=self._whole._kernel().length_scale)
+        if isinstance(self._rule, str):  # which was asked for, and narrow features want other length scales
+            kernel = kernel.replace(length_scale=self._rule)
+        self._progress("All features, with the learned metric and without", 0.0)
         own, learned = (self._fitted(self._whole, given)[0] for given in (None, kernel))
-        self.best = Best(0, None, own) if own < learned else replace(self.best, kernel=kernel)
+        if learned <= own:
+            self.best = replace(self.best, kernel=kernel)
+            return
+        _tell(
+            f"The metric of round {self.best.number} helps {self._machine.n_components} features, but not "
+            f"{self._whole.n_components}: the kernel is used as it was."
+        )
+        self.best = Best(0, None, own)
 
     def _choices(
         self, model: Any, forms: Sequence[Form], options: Mapping[str, Sequence[Any]], widths: Sequence[float]
@@ -150,7 +160,8 @@ class Rounds:
             best: Choice | None = None
             for width in widths:
                 given = (form, options) if best is None else (best.form, {})
-                other = best_kernel(model.kernel_, *given, moments[width], self._trial, self._retune)
+                retuned = isinstance(self._rule, str) and self._rule == "auto"
+                other = best_kernel(model.kernel_, *given, moments[width], self._trial, retuned)
                 if other is not None and (best is None or other.score < best.score):
                     best = replace(other, width=width)
             found += [] if best is None else [best]
@@ -162,7 +173,7 @@ class Rounds:
         """Fit the machine with each of some kernels, its own if there is none; judge them, and give the best."""
         kernels = [None if choice is None else choice.kernel for choice in choices]
         fits = [(*self._fitted(self._machine, kernel), choice) for kernel, choice in zip(kernels, choices, strict=True)]
-        error, score, model, choice = min(fits, key=lambda fit: fit[0])
+        error, score, model, choice = min(fits, key=lambda fit: np.nan_to_num(fit[0], nan=np.inf))
         if error < self.best.error:
             self.best = Best(number, None if choice is None else choice.kernel, error)
         entry = {
@@ -188,7 +199,7 @@ class Rounds:
         return *self._judge(model), model
 
     def _judge(self, model: Any) -> tuple[float, float]:
-        """Give error and score on the held-out rows: squared errors, or the log losses that choose penalties."""
+        """Give error and score on the held-out rows: squared errors, or log losses at the best temperature."""
         held = self._held
         if is_classifier(model):
             judge = tempered_log_losses(np.searchsorted(model.classes_, held.y), np.zeros(1))
@@ -251,11 +262,11 @@ def split(rows: Part, machine: KernelMachine, seed: int) -> tuple[Array, Array]:
     """Choose rows to fit in the rounds, and rows to judge them by; every class has a row among the former.
 
     By the content of the rows, so that equal ones are on one side, and a weight of two is a row that is there twice.
-    Rows that are all equal are on both.
+    Rows that are all equal are on both. Rows without weight judge nothing.
     """
-    hashes = tuning.hashes_of_rows(rows.X, seed) / 2.0**32
+    hashes, weighted = tuning.hashes_of_rows(rows.X, seed) / 2.0**32, rows.counts > 0.0
     share = min(_HELD_OUT, _MOST_HELD_OUT / len(rows))
-    held = hashes < max(share, float(hashes.min()) + 2.0**-33)
+    held = weighted & (hashes < max(share, float(hashes[weighted].min()) + 2.0**-33))
     kept = ~held & (hashes < share + machine._rows_of_rounds / len(rows))
     if is_classifier(machine):
         absent = np.setdiff1d(rows.y, rows.y[kept])
