@@ -1,11 +1,11 @@
 """The learned metric against isotropic random features, boosted trees and xRFM: scores and seconds, defaults only.
 
 Columns with units of their own are standardised; data that come in one scale (pixels, and ijcnn1, which its authors
-have scaled) have rows of norm one, as in the paper: for all contestants alike. Random features are as many powers of two
-as 8 GB hold of all rows, from 4096 to 16,384, but never more than the paper's 2 p*; classes by the squared error on
-indicators, as in the paper. "isotropic" is the machine itself, "learned" the recursive feature
-machine around it, "boosting" scikit-learn's HistGradientBoosting. xRFM (0.4.5) gets at most 20,000 rows: it stops or
-runs for hours beyond. ijcnn1 is split 80/20 within its training part, as the paper's n suggests.
+have scaled) have rows of norm one, as in the paper: for all contestants alike. Random features are as many powers of
+two as 8 GB hold of all rows, from 4096 to 16,384, but never more than the paper's 2 p*; classes by the squared error
+on indicators, as in the paper. "isotropic" is the machine itself, "learned" the recursive feature machine around it,
+"boosting" scikit-learn's HistGradientBoosting. xRFM (0.4.5) gets at most 20,000 rows: it stops or runs for hours
+beyond. ijcnn1 is split 80/20 within its training part, as the paper's n suggests.
 
 What learning costs is measured with 4096 features on all rows of sgemm.
 
