@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, progress
+from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, RecursiveFeatureMachine, progress
 from bochner.progress import ProgressBar
 
 
@@ -152,6 +152,10 @@ MODELS = {
         "Conjugate gradients",
     ),
     "softmax": (RandomFeatureClassifier(Laplacian(), 32, alpha=1.0), "Softmax"),
+    "rounds": (
+        RecursiveFeatureMachine(RandomFeatureRegressor(Laplacian(), 32, alpha=1.0), 1, metric="diagonal"),
+        "Rounds, 0 of 1",
+    ),
 }
 
 
