@@ -125,7 +125,7 @@ def score(name: str, y: np.ndarray, predicted: np.ndarray) -> float:
 
 def shown(result: Result | None, key: str) -> Any:
     """A figure, or a dash where there is none."""
-    return "-" if result is None else round(result[key], 2 if key == "score" else 1)
+    return "-" if result is None else f"{result[key]:.{2 if key == 'score' else 0}f}"
 
 
 class Fits:

@@ -45,6 +45,16 @@ def test_the_transforms_of_the_readme_are_those_of_the_results():
     assert table in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_learned_metrics_of_the_readme_are_those_of_the_results():
+    tables = json.loads((ROOT / "benchmarks/results/learned_metric.json").read_text())["tables"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in tables["R2 or accuracy, times 100, and seconds of the fit"]:
+        measured = [(row[c], row[f"{c}, s"]) for c in ("isotropic", "learned", "boosting", "xrfm")]
+        cells = ["-" if score == "-" else f"{score}, {seconds} s" for score, seconds in measured]
+        paper = row["paper, exact"]
+        assert f"| {row['data']} | {row['rows']:,} | {row['features']:,} | {paper} | {' | '.join(cells)} |" in text
+
+
 def test_the_fits_of_the_readme_are_those_of_the_results():
     tables = json.loads((ROOT / "benchmarks/results/models.json").read_text())["tables"]
     fits = {
