@@ -16,6 +16,7 @@ which keeps each finished fit in a file of JSON lines and does not run it again:
 
 import contextlib
 import json
+import os
 import resource
 import sys
 from pathlib import Path
@@ -29,7 +30,6 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RecursiveFeatureMachine
 from bochner.experiments import paper
-from bochner.models.costs import available_memory
 
 #: Entries of the matrix of features at most, and features at least and at most.
 MOST_ENTRIES, LEAST_COMPONENTS, MOST_COMPONENTS = 1 << 31, 4096, 16_384
@@ -96,7 +96,8 @@ def boosting(name: str, rows: int | None) -> Result:
 
 def xrfm(name: str, rows: int) -> Result:
     """Recursive feature machines on exact kernels, in trees of leaves; an error, not a crash, where memory ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (int(available_memory()),) * 2)
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (int(0.9 * physical),) * 2)
     X, y, Xt, yt = data(name, rows)
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]
