@@ -36,8 +36,8 @@ from bochner.experiments import paper
 
 #: Entries of the matrix of features at most, and features at least and at most.
 MOST_ENTRIES, LEAST_COMPONENTS, MOST_COMPONENTS = 1 << 31, 4096, 16_384
-#: Data sets that come in one scale.
-SCALED = ("fashion_mnist", "mnist", "kmnist", "svhn", "ijcnn1")
+#: Data sets whose rows are brought to norm one.
+UNIT_ROWS = ("fashion_mnist", "mnist", "kmnist", "svhn", "ijcnn1")
 #: Data set and width by which the cost of learning is measured.
 OF_COST, WIDTH_OF_COST = "sgemm", 4096
 #: Rows that xRFM gets, the first of these that it copes with.
@@ -56,7 +56,7 @@ CONTESTANTS = ("isotropic", "learned", "boosting", "xrfm")
 
 def data(name: str, rows: int | None) -> tuple[np.ndarray, ...]:
     """Standardised columns, or rows of norm one; at most so many training rows."""
-    X, y, Xt, yt = (unit_norm if name in SCALED else standardised)(name, shuffled=name == "ijcnn1")
+    X, y, Xt, yt = (unit_norm if name in UNIT_ROWS else standardised)(name, shuffled=name == "ijcnn1")
     if rows is not None and rows < len(X):
         chosen = np.random.default_rng(0).choice(len(X), rows, replace=False)
         X, y = X[chosen], y[chosen]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..features import RandomFeatures
 from ..kernels import Kernel
-from ..solvers import Design, FoldedGram, rows_of
+from ..solvers import Design, FoldedGram, rows_of, total_weight
 from . import costs, tuning
 from .base import KernelMachine
 from .held_out import Criterion, Judging
@@ -144,7 +144,7 @@ class RandomFeatureModel(KernelMachine):
         if solver == "gram":
             model = ridge_by_gram(design, targets, weights, alpha, judging, self._effort(progress))
         else:
-            weight = float(X.shape[0] if weights is None else weights.sum())
+            weight = total_weight(design, weights)
             alphas = tuning.penalties_about(trial.penalty(features.kernel_), weight) if alpha is None else [alpha]
             some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
             if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:

@@ -97,6 +97,7 @@ class Rounds:
         self._kept, self._rng = kept, for_gradients
         self._trial = self._machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
         self._rule = machine._kernel().length_scale
+        self._retune = isinstance(self._rule, str) and self._rule == "auto"
         self.history: list[dict[str, Any]] = []
         self.best = Best(0, None, np.inf)
 
@@ -160,8 +161,7 @@ class Rounds:
             best: Choice | None = None
             for width in widths:
                 given = (form, options) if best is None else (best.form, {})
-                retuned = isinstance(self._rule, str) and self._rule == "auto"
-                other = best_kernel(model.kernel_, *given, moments[width], self._trial, retuned)
+                other = best_kernel(model.kernel_, *given, moments[width], self._trial, self._retune)
                 if other is not None and (best is None or other.score < best.score):
                     best = replace(other, width=width)
             found += [] if best is None else [best]
