@@ -132,6 +132,24 @@ def test_penalties_are_not_below_what_float32_holds():
     assert tuning.penalties_about(1e-12, 1e5) == pytest.approx([3e-4, 3e-4 * 10**0.5])
 
 
+def test_more_features_than_rows_are_tried_with_nearly_no_penalty():
+    window = [10**-1.5, 0.1, 10**-0.5, 1.0, 10**0.5]
+    below = [3e-7, np.sqrt(3e-7 * 10**-1.5)]
+    assert tuning.penalties_about(1.0, 100.0, interpolating=True) == pytest.approx(below + window)
+    near_the_smallest = [3e-4, 1e-3 * 10**-0.5, 1e-3, 1e-3 * 10**0.5]
+    assert tuning.penalties_about(1e-3, 1e5, interpolating=True) == pytest.approx(near_the_smallest)
+
+
+@pytest.mark.parametrize(("n_components", "interpolating"), [(200, False), (400, True)])
+def test_a_machine_wider_than_its_rows_looks_beyond_what_a_narrow_trial_wants(n_components, interpolating, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    monkeypatch.setattr(RidgeTrial, "penalty", lambda trial, kernel: 30.0)
+    monkeypatch.setattr(WideTrial, "penalty", lambda trial, kernel: 30.0)
+    model = RandomFeatureRegressor(Laplacian(3.0), n_components, solver="conjugate_gradient", random_state=0)
+    model.fit(X, np.sin(X[:, 0]))  # without noise the least penalty is best
+    assert (model.alpha_ < 1e-3) == interpolating
+
+
 @pytest.mark.parametrize("noise", [0.01, 1.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_wide_trial_takes_the_penalty_of_ridge_regression_on_all_its_features(noise, weighted):

@@ -203,8 +203,7 @@ def ridge_by_iteration(
     preconditioning = Preconditioning(some.rows(effort, WIDEST_GRAM), some.weights, weight, widest_sums=WIDEST_GRAM)
     alpha, start = alphas[0], None
     if judging is not None:
-        rough = preconditioning.at(float(np.exp(np.log(alphas).mean())))
-        alpha, start = _best_penalty(design, targets, weights, alphas, judging, rough, effort)
+        alpha, start = _best_penalty(design, targets, weights, alphas, judging, preconditioning, effort)
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -234,28 +233,33 @@ def _best_penalty(
     weights: Array | None,
     alphas: Sequence[float],
     judging: Judging,
-    preconditioner: Preconditioner,
+    preconditioning: Preconditioning,
     effort: Effort,
 ) -> tuple[float, Floats | None]:
-    """Solve for all penalties at once, each a column more, without a tenth of the rows, and look at these.
+    """Solve for the penalties without a tenth of the rows, and look at these.
 
-    The solution for the chosen penalty comes along, for the iterations with all rows to begin at.
+    Penalties within two powers of ten, which one preconditioner serves, are solved for at once, each a column more. All
+    begin at zero: ending before they converge, as the least penalties may, is not to their advantage. The solution for
+    the chosen penalty comes along, for the iterations with all rows to begin at.
     """
     held, criterion = one_in_ten(judging.hashes), judging.criterion or squared_errors(targets)
     if held is None:
         return float(alphas[len(alphas) // 2]), None
     w = np.where(held, 0.0, 1.0 if weights is None else weights)
     mean, cross = moments(design, targets, w)
-    normal, penalties = centred_normal(design, w, mean), np.repeat(alphas, targets.shape[1])
-    found = conjugate_gradient(
-        normal,
-        np.tile(cross, len(alphas)),
-        preconditioner.solve,
-        shifts=penalties,
-        tolerance=goal(design, _ROUGH, 1e-6, SMALL),
-        max_iter=min(_ROUGH_ITERATIONS, effort.max_iter),
-        progress=lambda _, done: effort.progress("Penalties", done),
-    ).value
+    normal = centred_normal(design, w, mean)
+    found = np.empty((len(mean), 0))
+    for group in _groups(alphas):
+        of_group = conjugate_gradient(
+            normal,
+            np.tile(cross, len(group)),
+            preconditioning.at(float(np.exp(np.log(group).mean()))).solve,
+            shifts=np.repeat(group, targets.shape[1]),
+            tolerance=goal(design, _ROUGH, 1e-6, SMALL),
+            max_iter=min(_ROUGH_ITERATIONS, effort.max_iter),
+            progress=lambda _, done: effort.progress("Penalties", done),
+        )
+        found = np.hstack([of_group.value, found])
     shift = np.tile(np.average(targets, axis=0, weights=w), len(alphas)) - mean @ found
 
     def losses(rows: slice, block: Array) -> tuple[Array]:
@@ -267,6 +271,16 @@ def _best_penalty(
     (sums,) = design.total(losses)
     best = int(np.argmin([least(of_one) for of_one in sums]))
     return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
+
+
+def _groups(alphas: Sequence[float]) -> list[list[float]]:
+    """Put ascending penalties into groups, each within two powers of ten: that of the largest ones first."""
+    groups: list[list[float]] = []
+    for alpha in reversed(alphas):
+        if not groups or alpha < 0.0099 * groups[-1][-1]:
+            groups.append([])
+        groups[-1].insert(0, alpha)
+    return groups
 
 
 def goal(design: Design, tolerance: float, smallest: float, most: int) -> float:
