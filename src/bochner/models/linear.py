@@ -277,7 +277,7 @@ def _groups(alphas: Sequence[float]) -> list[list[float]]:
     """Put ascending penalties into groups, each within two powers of ten: that of the largest ones first."""
     groups: list[list[float]] = []
     for alpha in reversed(alphas):
-        if not groups or alpha < 0.0099 * groups[-1][-1]:
+        if not groups or alpha < 0.0099 * groups[-1][-1]:  # a hundredth, but for rounding
             groups.append([])
         groups[-1].insert(0, alpha)
     return groups

@@ -154,8 +154,8 @@ class RandomFeatureModel(KernelMachine):
         return model
 
     def _penalties(self, of_trial: float, weight: float, X: Any) -> list[float]:
-        """Give the penalties that iterations compare."""
-        return tuning.penalties_about(of_trial, weight, interpolating=self.n_components > X.shape[0])
+        """Give the penalties that iterations compare; weights count as repetitions of rows."""
+        return tuning.penalties_about(of_trial, weight, interpolating=self.n_components > max(X.shape[0], weight))
 
     # --- streams ------------------------------------------------------------------------------------------------
 
