@@ -210,9 +210,9 @@ def penalties_about(alpha: float, weight: float, interpolating: bool = False) ->
     smallest = _LEAST * weight
     factors = 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])
     penalties = {max(float(max(alpha, smallest) * factor), smallest) for factor in factors}
-    least = min(penalties)
-    if interpolating and least > 10.0 * smallest:
-        penalties |= {smallest, float(np.sqrt(smallest * least))}
+    lowest = min(penalties)
+    if interpolating and lowest > 10.0 * smallest:
+        penalties |= {smallest, float(np.sqrt(smallest * lowest))}
     return sorted(penalties)
 
 
