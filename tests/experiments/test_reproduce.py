@@ -11,7 +11,8 @@ import pytest
 
 from bochner import datasets, experiments
 from bochner.cli import main
-from bochner.experiments import measures, plan, records, svg, tables, views
+from bochner.experiments import measures, plan, reached, records, svg, tables, views
+from bochner.experiments.growth import GROWTHS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -135,7 +136,7 @@ def growing(n_rows, score, **setting):
 def test_growth_is_continued_to_the_rows_of_the_paper():
     # Errors that fall with the root of the rows: 0.4 at 10,000 and 0.2 at 40,000.
     found = [growing(n, 1.0 - 40.0 / np.sqrt(n)) for n in (10_000, 20_000, 40_000)]
-    (scores, continued), (plot,) = views.GROWTHS["rows"](found)
+    (scores, continued), (plot,) = GROWTHS["rows"](found)
     assert [row[4:] for row in scores.rows] == [[10_000, "60.00"], [20_000, "71.72"], [40_000, "80.00"]]
     (row,) = continued.rows
     assert [str(cell) for cell in row[4:]] == ["40000", "80.00", "-0.50", "464000", "94.1 ▼", "95.5"]
@@ -144,18 +145,61 @@ def test_growth_is_continued_to_the_rows_of_the_paper():
 
 def test_growth_goes_on_in_other_experiments():
     own, same, other = growing(10_000, 0.6), growing(50_000, 0.8), growing(50_000, 0.8, kernel="matern")
-    assert views.GROWTHS["rows"].continuing([own], [same, other]) == [same]
+    assert GROWTHS["rows"].continuing([own], [same, other]) == [same]
 
 
 def test_growth_is_continued_to_the_features_of_the_paper():
     found = [growing(50_000, 1.0 - 16.0 / np.sqrt(p), method="orf", n_components=p) for p in (4096, 16_384)]
     other = growing(20_000, 0.9, method="orf", n_components=32_768)
-    widths = views.GROWTHS["widths"]
+    widths = GROWTHS["widths"]
     assert widths.continuing(found[:1], [found[1], other]) == found[1:]
     (scores, continued), _ = widths(found)
     assert [row[3:] for row in scores.rows] == [[50_000, 4096, "75.00"], [50_000, 16_384, "87.50"]]
     (row,) = continued.rows
     assert [str(cell) for cell in row[4:]] == ["16384", "87.50", "-0.50", "55296", "93.2 ▲", "89.0"]
+
+
+def test_epochs_are_shown_beside_the_paper():
+    found = [growing(20_000, score, epochs=n) for n, score in ((4, 0.9), (1, 0.8))]
+    (table,), _ = views.epochs(found)
+    assert table.columns[3:] == ["1 epoch", "4 epochs", "exact, paper"]
+    assert table.rows == [["covtype", "laplacian", 20_000, "80.00", "90.00", 95.5]]
+
+
+def test_figures_that_are_not_the_papers_stand_beside_what_explains_them():
+    first, rows, columns, epochs = (plan.read(name) for name in ("table-5", "rows", "columns", "epochs"))
+    found = [
+        (first, [growing(50_000, 0.87), growing(50_000, 0.889, method="orf"), growing(50_000, 0.88, method="rff")]),
+        (rows, [growing(50_000, 0.87), growing(464_000, 0.952)]),
+        (columns, [growing(50_000, 0.91, method="orf")]),
+        (epochs, [growing(20_000, score, epochs=n) for n, score in ((1, 0.5), (4, 0.9))]),
+    ]
+    (table,), _ = reached.view(found)
+    assert table.columns[4:] == ["table-5", "rows", "columns", "epochs", "nearest differs by"]
+    assert [[str(cell) for cell in row[2:]] for row in table.rows] == [
+        ["exact", "95.5", "87.0 ▼", "95.2", "", "50.0 to 90.0", "0.3"],
+        ["rff", "89.0", "88.0 ▼", "", "91.0 ▲", "", "1.0"],
+    ]
+    assert table.note.startswith("1 of 3 figures")
+    assert reached.view(found[1:]) is None
+
+
+def test_a_machine_is_ended_after_its_epochs():
+    values = {"seed": 0, "kernel": "laplacian", "method": "exact", "length_scale": 1.0, "alpha": 1e-6, "n_rows": 300}
+    data = datasets.load("diabetes")
+    solved, early = (
+        measures.prediction(values | given, data, False)
+        for given in ({"solver": "cholesky"}, {"solver": "eigenpro", "epochs": 1})
+    )
+    assert solved["converged"]
+    assert not early["converged"]
+    assert early["solver"] == "eigenpro"
+
+
+def test_precision_is_that_of_the_setting():
+    data = datasets.load("diabetes")
+    assert measures.in_precision({}, data).X_test.dtype == np.float32
+    assert measures.in_precision({"dtype": "float64"}, data).X_train.dtype == np.float64
 
 
 # --- what the page is made of ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from bochner import datasets
 from bochner.progress import progress_bar
 
 from . import page, plan, records
-from .views import paper
+from .found import paper
 
 __all__ = ["Progressed", "names", "paper", "progress", "reproduce"]
 

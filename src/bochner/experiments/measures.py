@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Matern as PeerMatern
 from sklearn.preprocessing import normalize
 
@@ -101,9 +103,15 @@ def without_columns(values: Values, data: Dataset) -> Dataset:
     return replace(data, X_train=X_train, X_test=X_test)
 
 
+def in_precision(values: Values, data: Dataset) -> Dataset:
+    """Give inputs in the precision of a setting, single if it has none."""
+    X_train, X_test = (X.astype(values.get("dtype", "float32"), copy=False) for X in (data.X_train, data.X_test))
+    return replace(data, X_train=X_train, X_test=X_test)
+
+
 def approximation(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Measure the relative error of the kernel matrix of some rows."""
-    X = some_rows(values, data)[0].astype(values.get("dtype", "float32"))
+    X, _ = some_rows(values, in_precision(values, data))
     features = features_of(values, kernel_of(values, "median")).fit(X)
     return {"error": float(approximation_error(features, X, norm=values["norm"])), "n_rows": len(X)}
 
@@ -145,12 +153,16 @@ def _timed(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
 
 def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit by squared errors, with length scale and penalty (per row) as given or chosen, and score on the test part."""
-    data = without_columns(values, split_anew(values, data))
+    data = in_precision(values, without_columns(values, split_anew(values, data)))
     X, y = some_rows(values, data)
     model = _machine(values, data.task, "squared_error", verbose)
     if not isinstance(values.get("alpha", "auto"), str):
         model.set_params(alpha=values["alpha"] * len(X))
-    fitted, seconds = _fitted(model, X, y)
+    with warnings.catch_warnings():
+        if "epochs" in values:  # ended early, as is wanted
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(max_iter=values["epochs"])
+        fitted, seconds = _fitted(model, X, y)
     return _described(fitted, seconds, X, data) | {"score": float(fitted.score(data.X_test, data.y_test))}
 
 
@@ -190,7 +202,7 @@ def _room() -> int | None:
 
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
     kernel = kernel_of(values, values.get("length_scale", "auto"))
-    given = {"random_state": values["seed"], "verbose": verbose}
+    given = {"random_state": values["seed"], "verbose": verbose, "solver": values.get("solver", "auto")}
     if values["method"] == "exact":
         estimators: tuple[Any, Any] = KernelRegressor, KernelClassifier
     else:
@@ -219,5 +231,6 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "rows": prediction,
     "widths": prediction,
     "choices": prediction,
+    "epochs": prediction,
     "calibration": calibration,
 }

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+from . import reached
 from . import records as stored
+from .found import View
+from .growth import GROWTHS
 from .plan import Experiment
-from .views import GROWTHS, KINDS, View
+from .views import KINDS
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: auto; padding: 1rem; color: #1a1a1a; }
@@ -27,22 +30,23 @@ figure { margin: 0 } svg { width: 100% } svg.key { width: 28px; height: 8px; mar
 
 def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write ``index.html`` and ``tables.md`` from all records in a folder; give the page's path."""
-    views = [(experiment, _view(folder, experiment)) for experiment in experiments]
-    shown = [(experiment, view) for experiment, view in views if view is not None]
+    found = [(experiment, _found(folder, experiment)) for experiment in experiments]
+    shown = [(experiment, KINDS[experiment.kind](records)) for experiment, records in found if records]
+    if overview := reached.view(found):
+        shown.insert(0, (reached.ABOUT, overview))
     page = folder / "index.html"
     page.write_text(_page(shown), encoding="utf-8")
     (folder / "tables.md").write_text(_markdown(shown), encoding="utf-8")
     return page
 
 
-def _view(folder: Path, experiment: Experiment) -> View | None:
+def _found(folder: Path, experiment: Experiment) -> list[stored.Record]:
+    """Give the records of an experiment, and those of others that continue its lines."""
     found = stored.read(folder, experiment.name)
-    if not found:
-        return None
     if experiment.kind in GROWTHS:
         beside = [record for name in experiment.beside for record in stored.read(folder, name)]
         found = found + GROWTHS[experiment.kind].continuing(found, beside)
-    return KINDS[experiment.kind](found)
+    return found
 
 
 def _page(shown: Iterable[tuple[Experiment, View]]) -> str:

@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.resources import files
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from .found import PUBLISHED, TOLERANCE, View, figures, grouped, paper
+from .growth import GROWTHS
 from .measures import EXPONENT, NU, SCHEMES
 from .records import Record
 from .svg import Line, Plot
 from .tables import Cell, Table, compared, mean_and_half_width, number_with_interval
 
-View = tuple[list[Table], list[Plot]]
 _KERNELS = ("laplacian", "exponential-power", "matern")
-#: Methods that the paper has figures of.
-_PUBLISHED = ("exact", "rff", "orf")
-#: Points of a score by which it must differ from the paper's to be called better or worse.
-_TOLERANCE = 0.5
 #: Share of the paper's rows below which a number of rows is said.
 _NOTICEABLY_FEWER = 0.75
 #: What calibration errors must differ by.
 _CALIBRATION_TOLERANCE = 0.005
-
-
-@lru_cache(maxsize=1)
-def paper() -> dict[str, Any]:
-    """Read the paper's own figures."""
-    return tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
-
-
-def grouped(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], list[Record]]:
-    """Put records together that have the same values."""
-    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
-    for record in records:
-        groups[tuple(record["setting"].get(name) for name in names)].append(record)
-    return groups
-
-
-def figures(records: Iterable[Record], name: str) -> list[float]:
-    """Give one figure of all records that have it."""
-    return [record["figures"][name] for record in records if name in record["figures"]]
 
 
 def _in_order(values: Iterable[Any], order: Sequence[Any]) -> list[Any]:
@@ -158,7 +130,7 @@ def prediction(records: Sequence[Record]) -> View:
     methods = _in_order((r["setting"]["method"] for r in records), ["exact", *SCHEMES])
     columns = ["data", "kernel"]
     for method in methods:
-        columns += [f"{method}, paper", method] if method in _PUBLISHED else [method]
+        columns += [f"{method}, paper", method] if method in PUBLISHED else [method]
     rows, details = [], []
     by_pair = grouped(records, "dataset", "kernel")
     for dataset in _in_order((key[0] for key in by_pair), list(paper()["prediction"])):
@@ -170,7 +142,7 @@ def prediction(records: Sequence[Record]) -> View:
             row: list[Any] = [dataset, kernel]
             for method in methods:
                 scores = [100.0 * s for s in figures(group.get((method,), []), "score")]
-                if method in _PUBLISHED:
+                if method in PUBLISHED:
                     row.append(published.get(method, ""))
                 row.append(_score(scores, published.get(method), _rows_if_fewer(group[(method,)])) if scores else "")
             rows.append(row)
@@ -206,7 +178,7 @@ def _rows_if_fewer(records: Sequence[Record]) -> str:
 
 
 def _score(scores: Sequence[float], published: float | None, addition: str) -> Cell:
-    cell = compared(scores, published, 2, _TOLERANCE)
+    cell = compared(scores, published, 2, TOLERANCE)
     return replace(cell, text=cell.text + addition)
 
 
@@ -228,67 +200,6 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
         ", ".join(str(n) for n in sorted({record["cores"] for record in group})),
         f"{max(peaks):.0f}" if peaks else "",
     ]
-
-
-@dataclass(frozen=True)
-class Growth:
-    """Scores over the number of rows that are fitted, or of features, and what they would be at the paper's number."""
-
-    over: str
-    fixed: str
-
-    @property
-    def line(self) -> tuple[str, ...]:
-        """What the records of one line have in common."""
-        return ("dataset", "kernel", "method", "n_" + self.fixed, "without", "seed")
-
-    def continuing(self, records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
-        """Give those of other records that continue the lines of some."""
-        lines = grouped(records, *self.line)
-        return [record for key, group in grouped(others, *self.line).items() if key in lines for record in group]
-
-    def __call__(self, records: Sequence[Record]) -> View:
-        """Give a table and plots of the lines, and a table of where they lead."""
-        rows, continued, plots = [], [], []
-        for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
-            lines = []
-            for (method,), of_method in grouped(group, "method").items():
-                points = {self._size(record): 1.0 - record["figures"]["score"] for record in of_method}
-                sizes, errors = sorted(points), [points[size] for size in sorted(points)]
-                lines.append(Line(method, sizes, errors))
-                line = [dataset, kernel, method, of_method[0]["setting"].get("n_" + self.fixed, "")]
-                rows += [[*line, size, f"{100.0 * (1.0 - points[size]):.2f}"] for size in sizes]
-                end = self._at_the_papers_number(dataset, kernel, method, sizes, errors)
-                continued += [[*line, *end]] if end else []
-            plots.append(Plot(f"{dataset}, {kernel}", _WORDS[self.over], "1 - score", lines))
-        over, columns = _WORDS[self.over], ["data", "kernel", "method", _WORDS[self.fixed], _WORDS[self.over]]
-        tables = [Table(f"Scores over the number of {over}", [*columns, "score"], rows)]
-        if continued:
-            names = [*columns, "score", f"power of the {over}", f"{over} of the paper", "score there", "paper"]
-            tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
-        return tables, plots
-
-    def _size(self, record: Record) -> int:
-        """Give the rows that were there, of those asked for, or the features."""
-        return int(record["figures"]["n_rows"] if self.over == "rows" else record["setting"]["n_" + self.over])
-
-    def _at_the_papers_number(
-        self, dataset: str, kernel: str, method: str, sizes: Sequence[int], errors: Sequence[float]
-    ) -> list[Any]:
-        """Continue a line by the power law through its last three points, from its last one."""
-        published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
-        if published is None or len(sizes) < 2:
-            return []
-        at = paper()["rows" if self.over == "rows" else "features"][dataset]
-        power = float(np.polyfit(np.log(sizes[-3:]), np.log(errors[-3:]), 1)[0])
-        score = 100.0 * (1.0 - errors[-1] * (max(at, sizes[-1]) / sizes[-1]) ** power)
-        last = f"{100.0 * (1.0 - errors[-1]):.2f}"
-        return [sizes[-1], last, f"{power:.2f}", at, compared([score], published, 1, _TOLERANCE), published]
-
-
-_WORDS = {"rows": "rows", "components": "features"}
-#: Kinds of experiments whose lines others continue.
-GROWTHS = {"rows": Growth("rows", "components"), "widths": Growth("components", "rows")}
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -375,6 +286,20 @@ def choices(records: Sequence[Record]) -> View:
     return [Table("Scores by length scale and penalty", columns, rows)], []
 
 
+def epochs(records: Sequence[Record]) -> View:
+    """Scores after some epochs of exact machines, beside the paper's."""
+    counts = sorted({record["setting"]["epochs"] for record in records})
+    rows = []
+    for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
+        after = grouped(group, "epochs")
+        scores = [figures(after.get((n,), []), "score") for n in counts]
+        cells = [number_with_interval([100.0 * s for s in found], 2) if found else "" for found in scores]
+        published = paper()["prediction"].get(dataset, {}).get(kernel, {})
+        rows.append([dataset, kernel, max(figures(group, "n_rows")), *cells, published.get("exact", "")])
+    columns = ["data", "kernel", "rows", *(f"{n} epoch{'s' if n > 1 else ''}" for n in counts), "exact, paper"]
+    return [Table("Scores after some epochs", columns, rows)], []
+
+
 KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
     "approximation": approximation,
     "speed": speed,
@@ -382,4 +307,5 @@ KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
     **GROWTHS,
     "calibration": calibration,
     "choices": choices,
+    "epochs": epochs,
 }

@@ -1,0 +1,39 @@
+"""What the tables and plots of all experiments ask for: records in groups, and the paper's own figures."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from .records import Record
+from .svg import Plot
+from .tables import Table
+
+View = tuple[list[Table], list[Plot]]
+#: Methods that the paper has figures of.
+PUBLISHED = ("exact", "rff", "orf")
+#: Points of a score by which it must differ from the paper's to be called better or worse.
+TOLERANCE = 0.5
+
+
+@lru_cache(maxsize=1)
+def paper() -> dict[str, Any]:
+    """Read the paper's own figures."""
+    return tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
+
+
+def grouped(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], list[Record]]:
+    """Put records together that have the same values."""
+    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
+    for record in records:
+        groups[tuple(record["setting"].get(name) for name in names)].append(record)
+    return groups
+
+
+def figures(records: Iterable[Record], name: str) -> list[float]:
+    """Give one figure of all records that have it."""
+    return [record["figures"][name] for record in records if name in record["figures"]]

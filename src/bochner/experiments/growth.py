@@ -1,0 +1,119 @@
+"""Scores over the number of rows or of features, and where they lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .found import TOLERANCE, View, grouped, paper
+from .records import Record
+from .svg import Line, Plot
+from .tables import Table, compared
+
+Key = tuple[str, str, str]
+_WORDS = {"rows": "rows", "components": "features"}
+
+
+class _End(NamedTuple):
+    """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's."""
+
+    power: float
+    size: int
+    score: float
+    published: float
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Errors of a data set, kernel and method over a growing number; beside it the other number that each has."""
+
+    key: Key
+    sizes: list[int]
+    beside: list[Any]
+    errors: list[float]
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """Rows of a table."""
+        points = zip(self.beside, self.sizes, self.errors, strict=True)
+        return [[*self.key, beside, size, f"{100.0 * (1.0 - error):.2f}"] for beside, size, error in points]
+
+    def end(self, sizes: dict[str, int]) -> _End | None:
+        """Continue by the power law through the last three points, from the last one, if the paper has a figure."""
+        dataset, kernel, method = self.key
+        published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
+        if published is None or len(self.sizes) < 2:
+            return None
+        last, at = self.sizes[-1], sizes[dataset]
+        power = float(np.polyfit(np.log(self.sizes[-3:]), np.log(self.errors[-3:]), 1)[0])
+        return _End(power, at, 100.0 * (1.0 - self.errors[-1] * (max(at, last) / last) ** power), published)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Scores over the number of rows that are fitted, or of features, and what they would be at the paper's number."""
+
+    over: str
+    beside: str
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """What the records of one line have in common."""
+        return ("dataset", "kernel", "method", "n_" + self.beside, "without", "seed")
+
+    def continuing(self, records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
+        """Give those of other records that continue the lines of some."""
+        lines = grouped(records, *self.line)
+        return [record for key, group in grouped(others, *self.line).items() if key in lines for record in group]
+
+    def __call__(self, records: Sequence[Record]) -> View:
+        """Give a table and plots of the lines, and a table of where they lead."""
+        lines, over = self._lines(records), _WORDS[self.over]
+        columns = ["data", "kernel", "method", _WORDS[self.beside], over, "score"]
+        tables = [Table(f"Scores over the number of {over}", columns, [row for points in lines for row in points.rows])]
+        continued = []
+        for points in lines:
+            if end := points.end(self._published_sizes):
+                there = compared([end.score], end.published, 1, TOLERANCE)
+                continued.append([*points.rows[-1], f"{end.power:.2f}", end.size, there, end.published])
+        if continued:
+            names = [*columns, f"power of the {over}", f"{over} of the paper", "score there", "paper"]
+            tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
+        return tables, self._plots(lines)
+
+    def ends(self, records: Sequence[Record]) -> dict[Key, float]:
+        """Give the scores at the paper's number, by data set, kernel and method."""
+        found = {points.key: points.end(self._published_sizes) for points in self._lines(records)}
+        return {key: end.score for key, end in found.items() if end}
+
+    @property
+    def _published_sizes(self) -> dict[str, int]:
+        return paper()[_WORDS[self.over]]
+
+    def _plots(self, lines: Sequence[_Points]) -> list[Plot]:
+        by_plot: dict[str, list[Line]] = {}
+        for points in lines:
+            dataset, kernel, method = points.key
+            by_plot.setdefault(f"{dataset}, {kernel}", []).append(Line(method, points.sizes, points.errors))
+        return [Plot(title, _WORDS[self.over], "1 - score", drawn) for title, drawn in by_plot.items()]
+
+    def _lines(self, records: Sequence[Record]) -> list[_Points]:
+        found = []
+        for (dataset, kernel, method), group in grouped(records, "dataset", "kernel", "method").items():
+            by_size = {_number(r, self.over): r for r in sorted(group, key=lambda r: _number(r, self.over))}
+            beside = [_number(record, self.beside) for record in by_size.values()]
+            errors = [1.0 - record["figures"]["score"] for record in by_size.values()]
+            found.append(_Points((dataset, kernel, method), list(by_size), beside, errors))
+        return found
+
+
+def _number(record: Record, name: str) -> Any:
+    """Give the rows that were there, of those asked for, or the features, if there are any."""
+    return record["figures"]["n_rows"] if name == "rows" else record["setting"].get("n_" + name, "")
+
+
+#: Kinds of experiments whose lines others continue.
+GROWTHS = {"rows": Growth("rows", "components"), "widths": Growth("components", "rows")}
