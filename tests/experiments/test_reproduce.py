@@ -159,6 +159,18 @@ def test_growth_is_continued_to_the_features_of_the_paper():
     assert [str(cell) for cell in row[4:]] == ["16384", "87.50", "-0.50", "55296", "93.2 ▲", "89.0"]
 
 
+def test_deviations_over_seeds_are_shown_beside_the_papers():
+    setting = {"dataset": "letter", "kernel": "matern", "method": "orf", "n_components": 16_384}
+    figures = {"n_rows": 16_000, "length scale": 0.7, "alpha": 0.1, "solver": "gram", "converged": True}
+    rest = {"peak MB": 1.0, "cores": 2}
+    found = [
+        {"setting": setting | {"seed": seed}, "figures": figures | {"score": score, "fit seconds": 1.0}} | rest
+        for seed, score in enumerate((0.970, 0.974, 0.978))
+    ]
+    (_, fitted), _ = views.prediction(found)
+    assert fitted.rows[0][3:6] == [3, "0.40", 0.0621]
+
+
 def test_epochs_are_shown_beside_the_paper():
     found = [growing(20_000, score, epochs=n) for n, score in ((4, 0.9), (1, 0.8))]
     (table,), _ = views.epochs(found)

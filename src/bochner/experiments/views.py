@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .found import PUBLISHED, TOLERANCE, View, figures, grouped, paper
 from .growth import GROWTHS
 from .measures import EXPONENT, NU, SCHEMES
@@ -87,18 +89,22 @@ def speed(records: Sequence[Record]) -> View:
     """Speed-ups against scikit-learn and against the exact kernel here, with the errors of the features."""
     rows, plots = [], []
     for (dataset, nu), group in grouped(records, "dataset", "nu").items():
-        lines = []
+        lines, beside_exact = [], []
         for (method,), of_method in grouped(group, "method").items():
             points = sorted(grouped(of_method, "n_components").items())
             gains = [_best(g, "scikit-learn seconds") / _best(g, "features seconds") for _, g in points]
             errors = [mean_and_half_width(figures(g, "error"))[0] for _, g in points]
             lines.append(Line(method, errors, gains))
+            of_exact = [_best(g, "exact seconds") / _best(g, "features seconds") for _, g in points]
+            beside_exact.append(Line(method, errors, of_exact))
             for ((width,), g), gain, error in zip(points, gains, errors, strict=True):
                 exact = _best(g, "scikit-learn seconds") / _best(g, "exact seconds")
                 agree = max(figures(g, "exact error"))
                 gains_of_one = [f"{gain:.1f}", f"{exact:.1f}", f"{gain / exact:.2f}"]
                 rows.append([dataset, nu, method, width, f"{error:.4f}", *gains_of_one, f"{agree:.1e}"])
-        plots.append(Plot(f"{dataset}, nu = {nu}", "relative error", "times faster", lines))
+        title = f"{dataset}, nu = {nu}"
+        plots.append(Plot(title, "relative error", "times faster than scikit-learn", lines))
+        plots.append(Plot(title, "relative error", "times faster than exact here", beside_exact))
     columns = [
         "data",
         "nu",
@@ -157,6 +163,8 @@ def prediction(records: Sequence[Record]) -> View:
         "kernel",
         "method",
         "seeds",
+        "std",
+        "std, paper",
         "rows",
         "features",
         "length scale",
@@ -167,7 +175,9 @@ def prediction(records: Sequence[Record]) -> View:
         "cores",
         "MB",
     ]
-    how = "Seconds, tuning included, and memory: the largest over the seeds."
+    how = (
+        "Standard deviations of the score over seeds. Seconds, tuning included, and memory: the largest over the seeds."
+    )
     return [table, Table("How these were fitted", names, details, how)], []
 
 
@@ -183,13 +193,15 @@ def _score(scores: Sequence[float], published: float | None, addition: str) -> C
 
 
 def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) -> list[Any]:
-    found = group[0]["figures"]
+    found, scores = group[0]["figures"], [100.0 * score for score in figures(group, "score")]
     peaks = [record["peak MB"] for record in group if record["peak MB"] is not None]
     return [
         dataset,
         kernel,
         method,
         len(group),
+        f"{np.std(scores, ddof=1):.2f}" if len(scores) > 1 else "",
+        paper()["deviation"].get(dataset, {}).get(kernel, {}).get(method, ""),
         found["n_rows"],
         group[0]["setting"].get("n_components", ""),
         f"{found['length scale']:.3g}",
