@@ -12,7 +12,9 @@ sample S, down to the value t of the first that is left as it is, the coefficien
 
     step * V diag((1 - t / l) / l) V^T K_SB r_B
 
-back. Then t / |S| is the largest eigenvalue, and step lengths and batches can be as much larger.
+back. Then t / |S| is the largest eigenvalue, and step lengths and batches can be as much larger. A row of which the
+eigenvectors leave more than of those that the step length was found by, since it is far from the sample, takes as much
+shorter steps: a handful of such rows would lead all others astray. Where the gradient vanishes is the same.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ _ROWS_PER_EIGENVECTOR = 8
 _STEP = 1.5
 #: Rows of a batch, at most: enough for products of matrices.
 _BATCH = 2048
+#: Rows that are looked at together before the first epoch.
+_BLOCK = 512
 #: Norm of the gradient, beside the first, that says that steps are too long.
 _ASTRAY = 10.0
 #: Part of the held-out error by which an epoch must lower it to count.
@@ -77,8 +81,8 @@ class _Damping:
     largest_eigenvalue: float
     largest_diagonal: float
 
-    def correction(self, block: Array, residuals: Floats) -> Floats:
-        inner = self.vectors.T @ (block @ residuals.astype(block.dtype)).astype(np.float64)
+    def correction(self, block: Array, moved: Floats) -> Floats:
+        inner = self.vectors.T @ (block @ moved.astype(block.dtype)).astype(np.float64)
         return self.vectors @ (self.factors[:, None] * inner)
 
     def step(self, batch: int, alpha: float, curvature: float) -> float:
@@ -113,7 +117,7 @@ def eigenpro(
     n = matrix.n_rows
     damping = _damping(matrix, weights, rng)
     batch = min(n, damping.best_batch)
-    step = damping.step(batch, alpha, loss.curvature)
+    steps = damping.step(batch, alpha, loss.curvature) * _shares_of_step(matrix, weights, damping)
     coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
     first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
     batches = slices(n, batch)
@@ -126,8 +130,9 @@ def eigenpro(
             slope = weights[rows, None] * loss.slope(matrix.product(rows, coefficients) + intercept, rows)
             residuals = slope + alpha * coefficients[rows]
             squares += float(np.square(residuals).sum())
-            coefficients[rows] -= step * residuals
-            coefficients[damping.rows] += step * damping.correction(matrix.block(damping.rows, rows), residuals)
+            moved = steps[rows, None] * residuals
+            coefficients[rows] -= moved
+            coefficients[damping.rows] += damping.correction(matrix.block(damping.rows, rows), moved)
             progress(f"Epoch {epoch + 1}{said}", (number + 1) / len(batches))
         epoch, residual = epoch + 1, np.sqrt(squares) / first
         if not residual < _ASTRAY:
@@ -204,6 +209,16 @@ def _left_elsewhere(
     np.fill_diagonal(left, 0.0)
     values, _ = _leading(left, 1, rng)
     return diagonal, float(values[0]) / max(1, len(left) - 1)
+
+
+def _shares_of_step(matrix: KernelMatrix, weights: Floats, damping: _Damping) -> Floats:
+    """Give the part of a whole step that each row takes: 1 for nearly all, less where more is left of its entry."""
+    shares = np.empty(matrix.n_rows)
+    for rows in slices(matrix.n_rows, _BLOCK):
+        seen = matrix.block(rows, damping.rows) @ damping.vectors.astype(np.float32)
+        left = weights[rows] * (matrix.block(rows, rows).diagonal() - np.square(seen) @ damping.factors)
+        shares[rows] = damping.largest_diagonal / np.maximum(left, damping.largest_diagonal)
+    return shares
 
 
 def _leading(matrix: Array, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array]:
