@@ -193,6 +193,7 @@ def test_figures_that_are_not_the_papers_stand_beside_what_explains_them():
         ["rff", "89.0", "88.0 ▼", "", "91.0 ▲", "", "1.0"],
     ]
     assert table.note.startswith("1 of 3 figures")
+    assert table.note.endswith("1 more in another experiment.")
     assert reached.view(found[1:]) is None
 
 
