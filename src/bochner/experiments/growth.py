@@ -15,15 +15,21 @@ from .tables import Table, compared
 
 Key = tuple[str, str, str]
 _WORDS = {"rows": "rows", "components": "features"}
+#: Points that a power law is seen by.
+_FOR_A_LAW = 3
 
 
-class _End(NamedTuple):
-    """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's."""
+class End(NamedTuple):
+    """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's.
+
+    It is continued if the last point has a smaller number.
+    """
 
     power: float
     size: int
     score: float
     published: float
+    continued: bool
 
 
 @dataclass(frozen=True)
@@ -41,15 +47,16 @@ class _Points:
         points = zip(self.beside, self.sizes, self.errors, strict=True)
         return [[*self.key, beside, size, f"{100.0 * (1.0 - error):.2f}"] for beside, size, error in points]
 
-    def end(self, sizes: dict[str, int]) -> _End | None:
-        """Continue by the power law through the last three points, from the last one, if the paper has a figure."""
+    def end(self, sizes: dict[str, int]) -> End | None:
+        """Continue by the power law through the last points, three if there are, from the last one."""
         dataset, kernel, method = self.key
         published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
         if published is None or len(self.sizes) < 2:
             return None
         last, at = self.sizes[-1], sizes[dataset]
-        power = float(np.polyfit(np.log(self.sizes[-3:]), np.log(self.errors[-3:]), 1)[0])
-        return _End(power, at, 100.0 * (1.0 - self.errors[-1] * (max(at, last) / last) ** power), published)
+        power = float(np.polyfit(np.log(self.sizes[-_FOR_A_LAW:]), np.log(self.errors[-_FOR_A_LAW:]), 1)[0])
+        score = 100.0 * (1.0 - self.errors[-1] * (max(at, last) / last) ** power)
+        return End(power, at, score, published, continued=at > last)
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,17 @@ class Growth:
             tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
         return tables, self._plots(lines)
 
-    def ends(self, records: Sequence[Record]) -> dict[Key, float]:
-        """Give the scores at the paper's number, by data set, kernel and method."""
-        found = {points.key: points.end(self._published_sizes) for points in self._lines(records)}
-        return {key: end.score for key, end in found.items() if end}
+    def ends(self, records: Sequence[Record]) -> dict[Key, End]:
+        """Give where lines of three points or more lead, if they have the paper's other number, or half of it."""
+        found = {
+            points.key: points.end(self._published_sizes) for points in self._lines(records) if self._tells(points)
+        }
+        return {key: end for key, end in found.items() if end}
+
+    def _tells(self, points: _Points) -> bool:
+        beside = points.beside[-1]
+        enough = beside == "" or 2 * beside >= paper()[_WORDS[self.beside]].get(points.key[0], 0)
+        return enough and len(points.sizes) >= _FOR_A_LAW
 
     @property
     def _published_sizes(self) -> dict[str, int]:

@@ -161,7 +161,7 @@ def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     with warnings.catch_warnings():
         if "epochs" in values:  # ended early, as is wanted
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.set_params(max_iter=values["epochs"])
+            model.set_params(max_iter=values["epochs"], early_stopping=False)
         fitted, seconds = _fitted(model, X, y)
     return _described(fitted, seconds, X, data) | {"score": float(fitted.score(data.X_test, data.y_test))}
 

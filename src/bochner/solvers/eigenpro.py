@@ -13,8 +13,9 @@ sample S, down to the value t of the first that is left as it is, the coefficien
     step * V diag((1 - t / l) / l) V^T K_SB r_B
 
 back. Then t / |S| is the largest eigenvalue, and step lengths and batches can be as much larger. A row of which the
-eigenvectors leave more than of those that the step length was found by, since it is far from the sample, takes as much
-shorter steps: a handful of such rows would lead all others astray. Where the gradient vanishes is the same.
+eigenvectors leave more than of those that the step length was found by, since it is far from the sample or has a large
+weight, takes as much shorter steps: a handful of such rows would lead all others astray. Where the gradient vanishes is
+the same.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _ROWS_PER_EIGENVECTOR = 8
 _STEP = 1.5
 #: Rows of a batch, at most: enough for products of matrices.
 _BATCH = 2048
-#: Rows that are looked at together before the first epoch.
-_BLOCK = 512
+#: Eigenvalues beside the largest that are not told from rounding: single precision leaves no less of a damped one.
+_ROUNDING = 1e-6
 #: Norm of the gradient, beside the first, that says that steps are too long.
 _ASTRAY = 10.0
 #: Part of the held-out error by which an epoch must lower it to count.
@@ -85,8 +86,9 @@ class _Damping:
         inner = self.vectors.T @ (block @ moved.astype(block.dtype)).astype(np.float64)
         return self.vectors @ (self.factors[:, None] * inner)
 
-    def step(self, batch: int, alpha: float, curvature: float) -> float:
-        return _STEP / (curvature * (self.largest_diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
+    def steps(self, left: Floats, batch: int, alpha: float, curvature: float) -> Floats:
+        diagonal = np.maximum(left, self.largest_diagonal)
+        return _STEP / (curvature * (diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
 
     @property
     def best_batch(self) -> int:
@@ -117,10 +119,11 @@ def eigenpro(
     n = matrix.n_rows
     damping = _damping(matrix, weights, rng)
     batch = min(n, damping.best_batch)
-    steps = damping.step(batch, alpha, loss.curvature) * _shares_of_step(matrix, weights, damping)
+    batches = slices(n, batch)
+    left = np.concatenate([_left_in_batch(matrix, weights, damping, rows) for rows in batches])
+    steps = damping.steps(left, batch, alpha, loss.curvature)
     coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
     first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
-    batches = slices(n, batch)
     best = _Best(patience)
     residual, epoch, converged, said = np.inf, 0, first == 0.0, ""
     while not converged and epoch < max_epochs:
@@ -178,7 +181,7 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     products = matrix.block(rows, rows).astype(np.float64) * roots[:, None] * roots
     n_vectors = min(_EIGENVECTORS, max(1, size // _ROWS_PER_EIGENVECTOR))
     values, vectors = _leading(products, min(n_vectors + 1, size), rng)
-    values = np.maximum(values, np.finfo(float).tiny)
+    values = np.maximum(values, _ROUNDING * values[0])
     rest = values[-1]
     values, vectors = values[:-1], vectors[:, :-1]
     shares = 1.0 - rest / values
@@ -186,7 +189,6 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     scaled, factors = roots[:, None] * vectors, shares / values
     diagonal, eigenvalue = _left_elsewhere(matrix, weights, rows, scaled, factors, rng)
     largest_diagonal = max(float(left.max()), diagonal, float(rest / size))
-    largest_diagonal *= float(weights.max() / weights[rows].max())
     return _Damping(rows, scaled, factors, max(float(rest / size), eigenvalue), largest_diagonal)
 
 
@@ -211,14 +213,20 @@ def _left_elsewhere(
     return diagonal, float(values[0]) / max(1, len(left) - 1)
 
 
-def _shares_of_step(matrix: KernelMatrix, weights: Floats, damping: _Damping) -> Floats:
-    """Give the part of a whole step that each row takes: 1 for nearly all, less where more is left of its entry."""
-    shares = np.empty(matrix.n_rows)
-    for rows in slices(matrix.n_rows, _BLOCK):
-        seen = matrix.block(rows, damping.rows) @ damping.vectors.astype(np.float32)
-        left = weights[rows] * (matrix.block(rows, rows).diagonal() - np.square(seen) @ damping.factors)
-        shares[rows] = damping.largest_diagonal / np.maximum(left, damping.largest_diagonal)
-    return shares
+def _left_in_batch(matrix: KernelMatrix, weights: Floats, damping: _Damping, rows: slice) -> Floats:
+    """Give what the damping leaves of the diagonal entries of a batch.
+
+    Where that is much, the entries of rows that are alike add up, so sums of the moduli among such rows count: a bound
+    of their eigenvalues (Gershgorin).
+    """
+    roots = np.sqrt(weights[rows])
+    seen = roots[:, None] * (matrix.block(rows, damping.rows) @ damping.vectors)
+    products = matrix.block(rows, rows) * roots[:, None] * roots
+    left = products.diagonal() - np.square(seen) @ damping.factors
+    far = np.flatnonzero(left > damping.largest_diagonal)
+    among = products[np.ix_(far, far)] - seen[far] * damping.factors @ seen[far].T
+    left[far] = abs(among).sum(axis=1)
+    return left
 
 
 def _leading(matrix: Array, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array]:
