@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,37 +42,43 @@ class _Found(NamedTuple):
         if self.range:
             return Cell(self.range)
         cell = compared([self.score], published, 2, TOLERANCE)
-        return Cell("~" * self.continued + cell.text, cell.mark)
+        return Cell(self._sign + cell.text, cell.mark)
+
+    def differs_by(self, published: float) -> str:
+        return f"{self._sign}{abs(self.score - published):.2f}"
+
+    @property
+    def _sign(self) -> str:
+        return "~" if self.continued else ""
 
 
 def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
     """Set the scores of all experiments beside the paper's, where those of the first are not the same."""
     by_name = {e.name: _found(e.kind, records) for e, records in found if e.kind in _BEARING}
-    by_name = {name: of_one for name, of_one in by_name.items() if of_one}
+    by_name = {name: scores for name, scores in by_name.items() if scores}
     first = by_name.get(_FIRST, {})
     published = {key: figure for key, figure in _published() if key in first}
     apart = {key: figure for key, figure in published.items() if abs(first[key].score - figure) > TOLERANCE}
     if not apart:
         return None
-    rows = [_row(key, figure, list(by_name.values())) for key, figure in apart.items()]
-    note = f"{len(published) - len(apart)} of {len(published)} figures are within half a point in table 5 itself"
+    rows, nearest = [], {}
+    for key, figure in apart.items():
+        of_one = [scores.get(key) or scores.get(_stand_in(key)) for scores in by_name.values()]
+        nearest[key] = _nearest([score for score in of_one if score and not score.range], figure)
+        cells = [score.cell(figure) if score else "" for score in of_one]
+        rows.append([*key, figure, *cells, nearest[key].differs_by(figure)])
+    near = [score for key, score in nearest.items() if abs(score.score - apart[key]) <= TOLERANCE]
+    n_continued = sum(score.continued for score in near)
+    note = (
+        f"{len(published) - len(apart)} of {len(published)} figures are within half a point in table 5 itself, "
+        f"{len(near) - n_continued} more by what other experiments measured, {n_continued} by what they continued."
+    )
     columns = ["data", "kernel", "method", "paper", *by_name, "nearest differs by"]
-    return [Table("Figures that differ by more than half a point", columns, rows, note + _also_reached(rows))], []
+    return [Table("Figures that differ by more than half a point", columns, rows, note)], []
 
 
-def _row(key: Key, published: float, experiments: Sequence[Mapping[Key, _Found]]) -> list[Any]:
-    """Give a row with a cell for each experiment, and how far the nearest of them is from the paper."""
-    scores = [of_one.get(key) or of_one.get(_stand_in(key)) for of_one in experiments]
-    nearest = min((s for s in scores if s and not s.range), key=lambda s: abs(s.score - published))
-    differs = "~" * nearest.continued + f"{abs(nearest.score - published):.2f}"
-    return [*key, published, *(score.cell(published) if score else "" for score in scores), differs]
-
-
-def _also_reached(rows: Sequence[Sequence[Any]]) -> str:
-    """Say how many of the rows are reached by what was measured, and by what was continued."""
-    near = [row[-1] for row in rows if float(row[-1].lstrip("~")) <= TOLERANCE]
-    continued = sum(differs.startswith("~") for differs in near)
-    return f", {len(near) - continued} more by what other experiments measured, {continued} by what they continued."
+def _nearest(scores: Sequence[_Found], published: float) -> _Found:
+    return min(scores, key=lambda found: abs(found.score - published))
 
 
 def _published() -> Iterator[tuple[Key, float]]:
