@@ -10,7 +10,7 @@ from bochner import datasets
 from bochner.progress import progress_bar
 
 from . import page, plan, records
-from .found import paper
+from .lookup import paper
 
 __all__ = ["Progressed", "names", "paper", "progress", "reproduce"]
 

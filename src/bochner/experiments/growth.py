@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .found import TOLERANCE, View, grouped, paper
+from .lookup import TOLERANCE, View, grouped, paper
 from .records import Record
 from .svg import Line, Plot
 from .tables import Table, compared

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from . import reached
 from . import records as stored
-from .found import View
 from .growth import GROWTHS
+from .lookup import View
 from .plan import Experiment
 from .views import KINDS
 
@@ -30,7 +30,7 @@ figure { margin: 0 } svg { width: 100% } svg.key { width: 28px; height: 8px; mar
 
 def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write ``index.html`` and ``tables.md`` from all records in a folder; give the page's path."""
-    found = [(experiment, _found(folder, experiment)) for experiment in experiments]
+    found = [(experiment, _records(folder, experiment)) for experiment in experiments]
     shown = [(experiment, KINDS[experiment.kind](records)) for experiment, records in found if records]
     if overview := reached.view(found):
         shown.insert(0, (reached.ABOUT, overview))
@@ -40,7 +40,7 @@ def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     return page
 
 
-def _found(folder: Path, experiment: Experiment) -> list[stored.Record]:
+def _records(folder: Path, experiment: Experiment) -> list[stored.Record]:
     """Give the records of an experiment, and those of others that continue its lines."""
     found = stored.read(folder, experiment.name)
     if experiment.kind in GROWTHS:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .found import PUBLISHED, TOLERANCE, View, figures, grouped, paper
 from .growth import GROWTHS, Key
+from .lookup import PUBLISHED, TOLERANCE, View, figures, grouped, paper
 from .plan import Experiment
 from .records import Record
 from .tables import Cell, Table, compared

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .found import PUBLISHED, TOLERANCE, View, figures, grouped, paper
 from .growth import GROWTHS
+from .lookup import PUBLISHED, TOLERANCE, View, figures, grouped, paper
 from .measures import EXPONENT, NU, SCHEMES
 from .records import Record
 from .svg import Line, Plot
