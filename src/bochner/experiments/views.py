@@ -302,13 +302,16 @@ def epochs(records: Sequence[Record]) -> View:
     """Scores after some epochs of exact machines, beside the paper's."""
     counts = sorted({record["setting"]["epochs"] for record in records})
     rows = []
-    for (dataset, kernel), group in grouped(records, "dataset", "kernel").items():
+    groups = grouped(records, "dataset", "kernel", "n_rows", "length_scale")
+    for (dataset, kernel, _, length_scale), group in groups.items():
         after = grouped(group, "epochs")
         scores = [figures(after.get((n,), []), "score") for n in counts]
         cells = [number_with_interval([100.0 * s for s in found], 2) if found else "" for found in scores]
         published = paper()["prediction"].get(dataset, {}).get(kernel, {})
-        rows.append([dataset, kernel, max(figures(group, "n_rows")), *cells, published.get("exact", "")])
-    columns = ["data", "kernel", "rows", *(f"{n} epoch{'s' if n > 1 else ''}" for n in counts), "exact, paper"]
+        n_rows = max(figures(group, "n_rows"))
+        rows.append([dataset, kernel, n_rows, length_scale, *cells, published.get("exact", "")])
+    after_some = [f"{n} epoch{'s' if n > 1 else ''}" for n in counts]
+    columns = ["data", "kernel", "rows", "length scale", *after_some, "exact, paper"]
     return [Table("Scores after some epochs", columns, rows)], []
 
 
