@@ -104,13 +104,14 @@ def test_no_penalty_interpolates_even_repeated_rows():
 
 @pytest.mark.parametrize("solver", ["conjugate_gradient", "eigenpro"])
 @pytest.mark.parametrize(("weighted", "dtype"), [(False, np.float64), (True, np.float32)])
-def test_iterations_agree_with_cholesky(solver, weighted, dtype):
+@pytest.mark.parametrize(("kernel", "alpha"), [(Laplacian(3.0), 0.5), (Gaussian(3.0), 5.0)], ids=repr)
+def test_iterations_agree_with_cholesky(solver, weighted, dtype, kernel, alpha):
     X, y = rows(5000, 5, dtype=dtype)
     new = rows(500, 5, seed=1, dtype=dtype)[0]
     weights = np.random.default_rng(2).uniform(0.5, 2.0, size=5000) if weighted else None
-    given = {"alpha": 0.5, "tol": 1e-4, "max_iter": 300, "early_stopping": False, "random_state": 0}
-    iterated = KernelRegressor(Laplacian(3.0), solver=solver, **given).fit(X, y, weights)
-    exact = KernelRegressor(Laplacian(3.0), solver="cholesky", **given).fit(X, y, weights).predict(new)
+    given = {"alpha": alpha, "tol": 1e-4, "max_iter": 300, "early_stopping": False, "random_state": 0}
+    iterated = KernelRegressor(kernel, solver=solver, **given).fit(X, y, weights)
+    exact = KernelRegressor(kernel, solver="cholesky", **given).fit(X, y, weights).predict(new)
     error = np.linalg.norm(iterated.predict(new) - exact) / np.linalg.norm(exact - y.mean())
     assert iterated.solver_ == solver
     assert iterated.solution_.converged
@@ -161,6 +162,19 @@ def test_conjugate_gradients_choose_a_penalty_by_held_out_rows():
         assert len(by_rows.points_) == 1500
         chosen.append(by_rows.alpha_)
     assert chosen[1] > 100.0 * chosen[0]
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_eigenpro_takes_a_large_penalty_where_there_is_much_noise(early_stopping):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(1200, 2))
+    truth = np.sin(2.0 * X[:, 0])
+    y = truth + rng.normal(size=1200)
+    given = {"kernel": Laplacian(1.0), "random_state": 0}
+    exact = KernelRegressor(**given, solver="cholesky").fit(X, y)
+    model = KernelRegressor(**given, solver="eigenpro", early_stopping=early_stopping).fit(X, y)
+    assert 0.3 < model.alpha_ / exact.alpha_ < 3.0
+    assert model.score(X, truth) > exact.score(X, truth) - 0.1
 
 
 def test_eigenpro_stops_early_on_noise():

@@ -115,9 +115,8 @@ class ExactModel(KernelMachine):
         if solver == "conjugate_gradient":
             found = self._by_conjugate_gradient(kernel, rows, penalties, criterion, rng, progress)
         elif solver == "eigenpro":
-            # With the least penalty: stopping early does the rest.
             loss = _squares(rows.targets)
-            found = self._by_eigenpro(kernel, rows, loss, penalties[0], criterion, rng, progress)
+            found = self._by_eigenpro(kernel, rows, loss, penalties[::-1], criterion, rng, progress)
         else:
             progress("Cholesky", 0.0)
             with tuning.threads_for((len(rows.X), len(rows.X))):
@@ -141,7 +140,7 @@ class ExactModel(KernelMachine):
             order, sample_of = rng.permutation(len(rows.X)), partial(self._sample, n_columns=rows.X.shape[1])
             return softmax_by_conjugate_gradient(kernel, rows, n_classes, alpha, effort, order, sample_of)
         loss = _log_losses(rows.targets, n_classes, log_odds(rows.targets, n_classes, rows.weights))
-        return self._by_eigenpro(kernel, rows, loss, alpha, plain_log_losses(rows.targets), rng, progress)
+        return self._by_eigenpro(kernel, rows, loss, [alpha], plain_log_losses(rows.targets), rng, progress)
 
     # --- iterations ---------------------------------------------------------------------------------------------
 
@@ -181,26 +180,46 @@ class ExactModel(KernelMachine):
         kernel: Kernel,
         rows: Rows,
         loss: Loss,
-        alpha: float,
+        penalties: list[float],
         criterion: Criterion,
         rng: np.random.Generator,
         progress: Any,
     ) -> Expansion:
-        """Fit by EigenPro; held-out rows say when to stop."""
+        """Fit by EigenPro; held-out rows say when to stop, and whether to go on from there with a smaller penalty."""
         split = self._split(rows, criterion, rng, wanted=self.early_stopping)
-        solution = eigenpro(
-            KernelRows(kernel, split.points),
-            loss.among(split.kept),
-            alpha,
-            rows.weights[split.kept],
-            rng,
-            tolerance=self.tol,
-            max_epochs=self.max_iter,
-            held_out_error=(lambda c, b: split.error(split.values(kernel, c) + b)) if split.n_held else None,
-            progress=progress,
-        )
-        coefficients, intercept = np.split(solution.value, [-1])
-        return split.expansion(replace(solution, value=coefficients), intercept[0], alpha, "eigenpro")
+        matrix, loss, weights = KernelRows(kernel, split.points), loss.among(split.kept), rows.weights[split.kept]
+
+        def held_out_error(coefficients: Floats, intercept: Floats) -> float:
+            return split.error(split.values(kernel, coefficients) + intercept)
+
+        def solve(alpha: float, n_epochs: int, start: Floats | None = None) -> tuple[Solution, float]:
+            solution = eigenpro(
+                matrix,
+                loss,
+                alpha,
+                weights,
+                rng,
+                start=start,
+                tolerance=self.tol,
+                max_epochs=n_epochs,
+                training_error=split.training_error,
+                held_out_error=held_out_error if split.n_held else None,
+                progress=lambda what, done: progress(f"{what}, alpha {alpha:.1e}", done),
+            )
+            return solution, held_out_error(solution.value[:-1], solution.value[-1]) if split.n_held else 0.0
+
+        # Every second of the falling penalties; if no rows can choose, the second one, which trials have found best.
+        alpha, *smaller = penalties[::2] if split.n_held else penalties[:2][-1:]
+        solution, error = solve(alpha, self.max_iter)
+        n_iter = solution.n_iter
+        while smaller and n_iter < self.max_iter:
+            tried, its_error = solve(smaller[0], self.max_iter - n_iter, solution.value)
+            n_iter += tried.n_iter
+            if not its_error < error:
+                break
+            alpha, solution, error = smaller.pop(0), tried, its_error
+        solution = replace(solution, value=solution.value[:-1], n_iter=n_iter)
+        return split.expansion(solution, loss.intercept, alpha, "eigenpro")
 
     def _sample(self, matrix: KernelRows, n_columns: int) -> PointSample:
         return PointSample(matrix, points_for_preconditioner(matrix.n_rows, n_columns, _memory()))

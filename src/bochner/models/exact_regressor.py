@@ -24,7 +24,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
     kernel : str or kernel, default="laplacian"
         A kernel, whose ``length_scale`` may be "auto" or "median", or the name of one, which then is "auto".
     alpha : float or "auto", default="auto"
-        Penalty; "auto" chooses it by the squared error on held-out rows.
+        Penalty; "auto" chooses it by the squared error on held-out rows; where there are none, since "eigenpro" shall
+        not stop early, by that of trials on some of the rows.
     solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
         A Cholesky factorisation; conjugate gradients, preconditioned by a sample of the rows; or EigenPro's
         preconditioned stochastic gradient steps. The last two never hold the kernel matrix. "auto" is the first if the

@@ -72,8 +72,15 @@ class Split:
 
     def error(self, scores: Floats) -> float:
         """Judge scores of the rows that are held out."""
-        weights = self.rows.weights[self.held]
-        return least(weights @ self.criterion(scores, self.held)) / float(weights.sum())
+        return self._mean_loss(scores, self.held)
+
+    def training_error(self, scores: Floats) -> float:
+        """Judge scores of the other rows."""
+        return self._mean_loss(scores, self.kept)
+
+    def _mean_loss(self, scores: Floats, which: Array) -> float:
+        weights = self.rows.weights[which]
+        return least(weights @ self.criterion(scores, which)) / float(weights.sum())
 
     def expansion(self, solution: Solution, intercept: Floats, alpha: float, solver: str) -> Expansion:
         """Give the expansion of a solution, with its points in the order of the rows."""

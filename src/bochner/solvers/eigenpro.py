@@ -10,9 +10,11 @@ of rows B takes ``step * r_B`` from their coefficients. Its length is bound by t
 the leading eigenvectors are damped: with the eigenvectors V and eigenvalues l of the (weighted) kernel matrix of a
 sample S, down to the value t of the first that is left as it is, the coefficients of the sample get
 
-    step * V diag((1 - t / l) / l) V^T K_SB r_B
+    step * V diag((1 - (t + a) / (l + a)) / l) V^T K_SB r_B,    a = alpha |S| / (n curvature of the loss)
 
-back. Then t / |S| is the largest eigenvalue, and step lengths and batches can be as much larger. A row of which the
+back. Then all these directions fall as fast as that of t, and step lengths and batches can be as much larger. (The
+paper has no penalty, a = 0. With that, directions of large eigenvalues would lose what the penalty takes of them as
+well, and hardly move where the penalty rules the step length.) A row of which the
 eigenvectors leave more than of those that the step length was found by, since it is far from the sample or has a large
 weight, takes as much shorter steps: a handful of such rows would lead all others astray. Where the gradient vanishes is
 the same.
@@ -81,19 +83,21 @@ class _Damping:
     factors: Floats
     largest_eigenvalue: float
     largest_diagonal: float
+    penalty: float  # for each of the curvature of the loss
 
     def correction(self, block: Array, moved: Floats) -> Floats:
         inner = self.vectors.T @ (block @ moved.astype(block.dtype)).astype(np.float64)
         return self.vectors @ (self.factors[:, None] * inner)
 
-    def steps(self, left: Floats, batch: int, alpha: float, curvature: float) -> Floats:
-        diagonal = np.maximum(left, self.largest_diagonal)
-        return _STEP / (curvature * (diagonal + (batch - 1) * self.largest_eigenvalue) + alpha)
+    def steps(self, left: Floats, batch: int, curvature: float) -> Floats:
+        own = np.maximum(left, self.largest_diagonal) + self.penalty
+        return _STEP / (curvature * (own + (batch - 1) * self.largest_eigenvalue))
 
     @property
     def best_batch(self) -> int:
         """Rows beyond which a larger batch gains nothing: where both terms of the step length are alike."""
-        return int(min(_BATCH, max(64.0, self.largest_diagonal / max(self.largest_eigenvalue, 1e-12))))
+        own = self.largest_diagonal + self.penalty
+        return int(min(_BATCH, max(64.0, own / max(self.largest_eigenvalue, 1e-12))))
 
 
 def eigenpro(
@@ -103,8 +107,10 @@ def eigenpro(
     weights: Floats,
     rng: np.random.Generator,
     *,
+    start: Floats | None = None,
     tolerance: float = 1e-4,
     max_epochs: int = 100,
+    training_error: Callable[[Floats], float] | None = None,
     held_out_error: Callable[[Floats, Floats], float] | None = None,
     patience: int = 3,
     progress: Progress = ignore_progress,
@@ -113,16 +119,20 @@ def eigenpro(
 
     The rows must come in random order: the first of them are the sample, and neighbours are a batch. It has converged
     if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the first epoch's
-    beginning, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs: then the
-    best is kept.
+    beginning from zero, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs:
+    then the best is kept. The training error, which is only told, is that of the scores of all rows, each before its
+    step.
     """
     n = matrix.n_rows
-    damping = _damping(matrix, weights, rng)
+    damping = _damping(matrix, weights, alpha / loss.curvature, rng)
     batch = min(n, damping.best_batch)
     batches = slices(n, batch)
     left = np.concatenate([_left_in_batch(matrix, weights, damping, rows) for rows in batches])
-    steps = damping.steps(left, batch, alpha, loss.curvature)
+    steps = damping.steps(left, batch, loss.curvature)
     coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
+    if start is not None:
+        coefficients[:] = start[:-1]
+    scores = np.empty_like(coefficients)
     first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
     best = _Best(patience)
     residual, epoch, converged, said = np.inf, 0, first == 0.0, ""
@@ -130,8 +140,8 @@ def eigenpro(
         squares = 0.0
         for number, which in enumerate(rng.permutation(len(batches))):
             rows = batches[which]
-            slope = weights[rows, None] * loss.slope(matrix.product(rows, coefficients) + intercept, rows)
-            residuals = slope + alpha * coefficients[rows]
+            scores[rows] = matrix.product(rows, coefficients) + intercept
+            residuals = weights[rows, None] * loss.slope(scores[rows], rows) + alpha * coefficients[rows]
             squares += float(np.square(residuals).sum())
             moved = steps[rows, None] * residuals
             coefficients[rows] -= moved
@@ -140,7 +150,7 @@ def eigenpro(
         epoch, residual = epoch + 1, np.sqrt(squares) / first
         if not residual < _ASTRAY:
             break
-        said = f", gradient {residual:.2g}"
+        said = "" if training_error is None else f", training error {training_error(scores):.3g}"
         converged = residual <= tolerance
         if held_out_error is not None:
             error = held_out_error(coefficients, intercept)
@@ -172,7 +182,7 @@ class _Best:
         return self._idle >= self._patience
 
 
-def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) -> _Damping:
+def _damping(matrix: KernelMatrix, weights: Floats, penalty: float, rng: np.random.Generator) -> _Damping:
     """Find the leading eigenvectors of a sample, and what they leave."""
     n = matrix.n_rows
     size = min(n, _SAMPLE)
@@ -184,12 +194,13 @@ def _damping(matrix: KernelMatrix, weights: Floats, rng: np.random.Generator) ->
     values = np.maximum(values, _ROUNDING * values[0])
     rest = values[-1]
     values, vectors = values[:-1], vectors[:, :-1]
-    shares = 1.0 - rest / values
+    of_sample = penalty * size / n
+    shares = 1.0 - (rest + of_sample) / (values + of_sample)
     left = np.diag(products) - np.square(vectors) @ (shares * values)
     scaled, factors = roots[:, None] * vectors, shares / values
     diagonal, eigenvalue = _left_elsewhere(matrix, weights, rows, scaled, factors, rng)
-    largest_diagonal = max(float(left.max()), diagonal, float(rest / size))
-    return _Damping(rows, scaled, factors, max(float(rest / size), eigenvalue), largest_diagonal)
+    largest = max(float(np.max(values * (1.0 - shares), initial=rest)) / size, eigenvalue)
+    return _Damping(rows, scaled, factors, largest, max(float(left.max()), diagonal, float(rest / size)), penalty)
 
 
 def _left_elsewhere(
