@@ -56,7 +56,8 @@ def reproduce(
     planned = _planned(experiments, quick)
     settings = plan.chosen(planned, wanted or {})
     folder.mkdir(parents=True, exist_ok=True)
-    done = [record for experiment in planned for record in records.read(folder, experiment.name)]
+    # Of all experiments, since the page shows them all: a broken line is told before any work.
+    done = [record for name in plan.names() for record in records.read(folder, name)]
     # One seed of everything first, so that a run that is ended early has a bit of all.
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
@@ -98,4 +99,5 @@ def progress(experiments: Sequence[str] = (), *, folder: str | Path, quick: bool
 
 
 def _planned(experiments: Sequence[str], quick: bool) -> list[plan.Experiment]:
-    return [plan.read(name, quick) for name in experiments or plan.names()]
+    """Read the plans, of a name that is given twice once."""
+    return [plan.read(name, quick) for name in dict.fromkeys(experiments or plan.names())]
