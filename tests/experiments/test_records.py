@@ -1,10 +1,13 @@
 """Records: one for each setting, mended where a run was ended, and told where they are broken."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+import bochner
 from bochner import experiments
 from bochner.cli import main
 from bochner.experiments import plan, records
@@ -43,6 +46,32 @@ def test_an_experiment_that_is_named_twice_is_run_once(tmp_path):
     assert [step[1:] for step in told] == [(0, 1)]
     assert len(records.file_of(tmp_path, "table-5").read_text().splitlines()) == 1
     assert len(experiments.progress(twice, folder=tmp_path, quick=True)) == 1
+
+
+def test_a_record_says_which_source_it_is_of(tmp_path):
+    experiments.reproduce(["table-5"], folder=tmp_path, quick=True, wanted=ONE)
+    (found,) = records.read(tmp_path, "table-5")
+    assert found["versions"]["source"] == records.source_of(Path(bochner.__file__).parent)
+    assert re.fullmatch("[0-9a-f]{12}", found["versions"]["source"])
+
+
+def test_the_source_is_that_of_the_files_that_can_change_a_figure(tmp_path):
+    def source(**changed):
+        texts = {"features.py": "a", "models/costs.py": "b", "py.typed": ""}
+        texts |= {"cli/demo.py": "c", "experiments/page.py": "d", "progress.py": "e"} | changed
+        shutil.rmtree(tmp_path)
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return records.source_of(tmp_path)
+
+    first = source()
+    for name in ("features.py", "models/costs.py", "models/progress.py"):
+        assert source(**{name: "changed"}) != first
+    for name in ("cli/demo.py", "experiments/page.py", "progress.py", "features.txt"):
+        assert source(**{name: "changed"}) == first
+    assert source(**{"features.py": "b", "models/costs.py": "a"}) != first
 
 
 def test_records_of_an_older_version_are_read(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -9,9 +10,11 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import bochner
 from bochner.datasets import Dataset
 
 from .measures import KINDS
@@ -19,6 +22,8 @@ from .plan import Setting
 
 Record = dict[str, Any]
 _PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba")
+#: Parts of this package that change no figure of a setting.
+_NO_FIGURES = ("cli", "experiments", "progress.py")
 #: What a record must have for the page.
 _SHOWN = ("experiment", "setting", "figures", "peak MB", "cores")
 
@@ -95,6 +100,7 @@ def missing(settings: Iterable[Setting], records: Iterable[Record]) -> list[Sett
 
 def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
     """Measure a setting."""
+    by = versions()  # before the work, in which the files may change
     peak = _peak_memory()
     start = time.perf_counter()
     figures = KINDS[setting.kind](setting.values, data, verbose)
@@ -104,14 +110,32 @@ def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
         "figures": figures,
         "seconds": time.perf_counter() - start,
         "peak MB": peak(),
-        "versions": versions(),
+        "versions": by,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that compute."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in _PACKAGES}
+    """Give the versions of Python and of the packages that compute, and the source of this one."""
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {"python": platform.python_version()} | packages | {"source": _source()}
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    """Tell states of this package apart that have the same version."""
+    return source_of(Path(bochner.__file__).parent)
+
+
+def source_of(package: Path) -> str:
+    """Give 12 digits of a check sum over the files of a package that can change a figure, and their names."""
+    paths = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    digest = hashlib.sha256()
+    for name in sorted(paths):
+        if name.partition("/")[0] not in _NO_FIGURES:
+            content = paths[name].read_bytes()
+            digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
 
 
 def _peak_memory() -> Callable[[], float | None]:
