@@ -16,7 +16,6 @@ which keeps each finished fit in a file of JSON lines and does not run it again:
 
 import contextlib
 import json
-import os
 import resource
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ from harness import Report, Target, arguments, optional, progress, read
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
 
-from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RecursiveFeatureMachine
+from bochner import RandomFeatureClassifier, RandomFeatureRegressor, RecursiveFeatureMachine, memory
 from bochner.experiments import paper
 
 #: Entries of the matrix of features at most, and features at least and at most.
@@ -106,8 +105,7 @@ def boosting(name: str, preparation: str, rows: int | None) -> Result:
 
 def xrfm(name: str, preparation: str, rows: int) -> Result:
     """Recursive feature machines on exact kernels, in trees of leaves; an error, not a crash, where memory ends."""
-    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (int(0.9 * physical),) * 2)
+    resource.setrlimit(resource.RLIMIT_AS, (int(0.9 * memory.total()),) * 2)
     X, y, Xt, yt = data(name, preparation, rows)
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]

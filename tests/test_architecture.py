@@ -26,6 +26,7 @@ LAYERS = [
     "feature_gradients",
     "features",
     "progress",
+    "memory",
     "solvers",
     "models",
     "diagnostics",
@@ -47,6 +48,7 @@ NUMERICAL = {
     "error_estimate": (),
     "feature_gradients": (),
     "progress": (),
+    "memory": (),
     "solvers": (),
 }
 #: Packages that only one place imports.
@@ -59,8 +61,8 @@ ONLY_IN = {
     "onnx": "integrations/onnx.py",
 }
 
-#: Public modules that `import bochner` does not import.
-MODULES_OF_THEIR_OWN = ("datasets", "progress")
+#: Public modules beside the public names of the package.
+MODULES_OF_THEIR_OWN = ("datasets", "memory", "progress")
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 USERS = sorted(

@@ -115,6 +115,17 @@ def test_a_missing_package_names_the_extra(package, extra, tmp_path):
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--list"]])
+def test_reproduce_names_the_extra_that_brings_all_it_needs(more, tmp_path):
+    code = "import sys; sys.modules['rich'] = None; from bochner.cli import main; "
+    code += f"sys.exit(main(['reproduce', '--quick', *{more}]))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 1
+    assert "pip install 'bochner[experiments]'" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_interrupt_leaves_quietly(monkeypatch, capsys, tmp_path):
     def interrupted(*arguments):
         raise KeyboardInterrupt

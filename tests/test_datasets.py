@@ -57,6 +57,48 @@ def test_the_folder_can_be_a_variable_of_the_environment(folder, monkeypatch):
     assert datasets.load("letter").X_train.shape == (100, 5)
 
 
+def test_a_variable_that_names_no_folder_is_told(monkeypatch):
+    monkeypatch.setenv("BOCHNER_DATA", "/nowhere")
+    with pytest.raises(FileNotFoundError, match=r"'/nowhere', which the variable BOCHNER_DATA names, does not exist"):
+        datasets.load("letter")
+    with pytest.raises(FileNotFoundError, match=r"'/nowhere/else' does not exist"):
+        datasets.load("letter", "/nowhere/else")
+
+
+MUST_HOLD = r"Such a file must hold the arrays X_train, y_train, X_test, y_test, as numpy\.savez writes them\.$"
+
+
+def test_a_file_without_its_arrays_is_told(folder):
+    path = folder / "letter.npz"
+    np.savez(path, X_train=np.ones((3, 2)), y_test=np.ones(3))
+    with pytest.raises(ValueError, match=rf"letter\.npz' has no y_train, X_test\. {MUST_HOLD}") as told:
+        datasets.load("letter", folder)
+    assert str(path) in str(told.value)
+
+
+def test_a_file_that_is_no_archive_is_told(folder):
+    path = folder / "letter.npz"
+    whole = path.read_bytes()
+    np.save(folder / "one.npy", np.ones(3))
+    for content in (b"", b"not an archive", whole[:-40], (folder / "one.npy").read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"letter\.npz' is no archive of arrays.*\. {MUST_HOLD}"):
+            datasets.load("letter", folder)
+
+
+def test_a_file_whose_arrays_cannot_be_read_is_told(folder):
+    path = folder / "letter.npz"
+    content = bytearray(path.read_bytes())
+    content[300] ^= 255  # within the first array
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"letter\.npz' cannot be read \(.*CRC.*\)\. {MUST_HOLD}"):
+        datasets.load("letter", folder)
+    X, y = np.ones((3, 2)), np.array(["a", 1, None], dtype=object)
+    np.savez(path, X_train=X, y_train=y, X_test=X, y_test=y)
+    with pytest.raises(ValueError, match=rf"letter\.npz' cannot be read \(Object arrays.*\)\. {MUST_HOLD}"):
+        datasets.load("letter", folder)
+
+
 def test_what_cannot_be_found_is_told_with_what_to_do(folder, monkeypatch):
     monkeypatch.delenv("BOCHNER_DATA", raising=False)
     with pytest.raises(ValueError, match=r"no data set 'leter'\. Known are letter, ijcnn1"):

@@ -7,9 +7,12 @@ The blocks of one document share their names, in the order in which a reader mee
 import doctest
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+
+from bochner.experiments import page, plan
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -69,3 +72,20 @@ def test_the_fits_of_the_readme_are_those_of_the_results():
     assert f"{fits['bochner']['seconds']:.1f} s | {fits['LogisticRegression']['seconds']:.0f} s" in text
     costs = [row["seconds"] / row["known"] for row in tables["Cost of choosing alpha and length scale"]]
     assert f"costs {min(costs):.1f} to {max(costs):.1f} times as much" in text
+
+
+def test_the_exact_machine_of_the_readme_is_that_of_the_results():
+    tables = json.loads((ROOT / "benchmarks/results/exact.json").read_text())["tables"]
+    fit = next(row for row in tables["fashion_mnist, 60,000 rows"] if row["fit"] == "bochner")
+    assert fit["seconds"] < 600
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"60,000 images in under ten minutes and {fit['MB'] / 1e3:.1f} GB" in text
+
+
+def test_the_tables_of_the_paper_are_those_of_the_records(tmp_path):
+    results = ROOT / "experiments/results"
+    for path in results.glob("*.jsonl"):
+        shutil.copy(path, tmp_path)
+    page.write(tmp_path, [plan.read(name) for name in plan.names()])
+    written, kept = ((folder / "tables.md").read_text(encoding="utf-8") for folder in (tmp_path, results))
+    assert written == kept, "Write tables.md anew: bochner.experiments.page.write"

@@ -46,7 +46,7 @@ def test_command_is_installed():
     assert command.value == "bochner.cli:main"
 
 
-@pytest.mark.parametrize("extra", ["cli", "plots", "dev", "bench"])
+@pytest.mark.parametrize("extra", ["cli", "plots", "experiments", "dev", "bench"])
 def test_extras_exist(extra):
     assert extra in metadata.metadata("bochner").get_all("Provides-Extra")
 

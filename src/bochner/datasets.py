@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
+from zlib import error as ZlibError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,8 @@ Array = NDArray[Any]
 Parts = tuple[Array, Array, Array, Array]
 #: Where the folder of files is, if it is not given.
 VARIABLE = "BOCHNER_DATA"
+#: What a file holds.
+_ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
 @dataclass(frozen=True)
@@ -110,15 +114,37 @@ def _parts(name: str, source: _Source, folder: str | Path | None) -> Parts:
     if source.loader is not None:
         X, y = source.loader(return_X_y=True)
         return _split(X, y, source)
-    folder = folder if folder is not None else os.environ.get(VARIABLE)
-    if folder is not None:
-        if not Path(folder).is_dir():
-            raise FileNotFoundError(f"The folder of data sets {str(folder)!r} does not exist.")
-        path = Path(folder) / f"{name}.npz"
-        if path.is_file():
-            with np.load(path) as arrays:
-                return arrays["X_train"], arrays["y_train"], arrays["X_test"], arrays["y_test"]
+    given = _folder(folder)
+    if given is not None and (path := given / f"{name}.npz").is_file():
+        return _from_file(path)
     return _from_openml(name, source)
+
+
+def _folder(folder: str | Path | None) -> Path | None:
+    """Give the folder of files, if there is to be one."""
+    given = folder if folder is not None else os.environ.get(VARIABLE)
+    if given is None:
+        return None
+    if not Path(given).is_dir():
+        whence = f", which the variable {VARIABLE} names," if folder is None else ""
+        raise FileNotFoundError(f"The folder of data sets {str(given)!r}{whence} does not exist.")
+    return Path(given)
+
+
+def _from_file(path: Path) -> Parts:
+    """Read the four arrays of a file, or say what is wrong with it."""
+    must = f"Such a file must hold the arrays {', '.join(_ARRAYS)}, as numpy.savez writes them."
+    if not is_zipfile(path):
+        raise ValueError(f"The file {str(path)!r} is no archive of arrays, or not a whole one. {must}")
+    with np.load(path) as arrays:
+        missing = [name for name in _ARRAYS if name not in arrays]
+        if missing:
+            raise ValueError(f"The file {str(path)!r} has no {', '.join(missing)}. {must}")
+        try:
+            X, y, X_test, y_test = (arrays[name] for name in _ARRAYS)
+        except (ValueError, BadZipFile, ZlibError) as error:  # objects of Python, or bytes that are not those written
+            raise ValueError(f"The file {str(path)!r} cannot be read ({error}). {must}") from error
+    return X, y, X_test, y_test
 
 
 def _from_openml(name: str, source: _Source) -> Parts:

@@ -65,6 +65,24 @@ def test_settings_are_chosen_by_their_values():
         plan.chosen(experiments, {"dataset": ["leter"]})
 
 
+def test_what_no_setting_has_is_told_with_what_there_is():
+    experiments = [plan.read("table-5"), plan.read("table-3")]
+    with pytest.raises(
+        ValueError, match=r"^Settings of table-5, table-3 have no norm\. They have seed, dataset, kernel"
+    ):
+        plan.chosen(experiments, {"norm": ["fro"]})
+    assert {s.experiment for s in plan.chosen([*experiments, plan.read("errors")], {"norm": ["fro"]})} == {"errors"}
+
+
+def test_values_that_no_setting_has_together_are_told_with_what_goes():
+    experiments = [plan.read("table-5")]
+    with pytest.raises(ValueError, match=r"^No setting of table-5 has dataset letter and method hadamard\.") as told:
+        plan.chosen(experiments, {"dataset": ["letter"], "method": ["hadamard"]})
+    expected = "With the rest as it is, dataset can be household_power, skin; method can be exact, orf, rff."
+    assert str(told.value).endswith(expected)
+    assert plan.chosen(experiments, {"dataset": ["letter", "skin"], "method": ["hadamard"]})
+
+
 def test_an_unknown_experiment_is_told():
     with pytest.raises(ValueError, match=r"no experiment 'table-9'\. Known are table-5, table-3"):
         plan.read("table-9")

@@ -120,12 +120,47 @@ def test_an_interrupted_run_loses_the_setting_it_was_in_only(tmp_path):
     [
         (["table-9"], "no experiment 'table-9'"),
         (["table-5", "--dataset", "leter"], "There is no dataset leter here"),
-        (["table-5", "--dataset", "letter", "--data", "/nowhere/at/all"], "does not exist"),
+        (["--list", "--dataset", "leter"], "There is no dataset leter here"),
+        (["table-5", "--norm", "fro"], "Settings of table-5 have no norm. They have seed, dataset, kernel, method"),
+        (["table-5", "--dataset", "letter", "--method", "hadamard"], "No setting of table-5 has dataset letter and"),
     ],
 )
-def test_what_is_wrong_is_told(arguments, said, tmp_path, capsys):
-    assert main(["reproduce", *arguments, "--output", str(tmp_path)]) == 2
+def test_what_is_wrong_is_told_before_any_work(arguments, said, tmp_path, capsys):
+    assert main(["reproduce", *arguments, "--output", str(tmp_path / "results")]) == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_of_data_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
+    arguments = ["reproduce", "table-5", "--dataset", "letter", "--output", str(tmp_path)]
+    assert main([*arguments, "--data", "/nowhere/at/all"]) == 2
+    assert "'/nowhere/at/all' does not exist" in capsys.readouterr().err
+    monkeypatch.setenv("BOCHNER_DATA", "/nowhere/else")
+    assert main(arguments) == 2
+    assert "'/nowhere/else', which the variable BOCHNER_DATA names, does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--list"]])
+@pytest.mark.parametrize("within", ["", "some/folder"])
+def test_a_file_in_the_place_of_the_results_is_told(more, within, tmp_path, capsys):
+    file = tmp_path / "results"
+    file.write_text("mine")
+    assert main(["reproduce", "--quick", *more, "--output", str(file / within)]) == 2
+    assert f"{str(file)!r} is a file. Give another one: --output FOLDER" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+
+
+def test_the_list_counts_what_is_wanted(tmp_path):
+    wanted = {"norm": ["fro"], "seed": ["0"], "dataset": ["diabetes"]}
+    (found,) = experiments.progress(folder=tmp_path, quick=True, wanted=wanted)
+    assert (found.name, found.n_done, found.n_settings) == ("errors", 0, 3 * 5 * 2)
+    assert len(experiments.progress(folder=tmp_path, quick=True)) == len(plan.names())
+
+
+def test_the_list_on_the_command_line_counts_what_is_wanted(tmp_path, capsys):
+    wanted = ["--norm", "fro", "--seed", "0", "--dataset", "diabetes"]
+    assert main(["reproduce", "--quick", "--list", *wanted, "--output", str(tmp_path)]) == 0
+    assert re.findall(r"(\d+) of (\d+)", capsys.readouterr().out) == [("0", "30")]
 
 
 def growing(n_rows, score, **setting):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 
-from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, RandomFeatures
+from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor, RandomFeatures, memory
 from bochner.models import costs, linear
 
 PLENTY = 2.0**40
@@ -94,9 +94,9 @@ def test_features_that_are_costly_are_kept_for_all_passes_if_there_is_room(n_col
     monkeypatch.setattr(RandomFeatures, "_write_rows", counted)
     X, found = np.random.default_rng(0).normal(size=(1000, n_columns)), []
     model = RandomFeatureRegressor(Laplacian(), 256, alpha=0.1, solver="conjugate_gradient", random_state=0)
-    for memory in (64, 1):
+    for n_megabytes in (64, 1):
         n_rows.clear()
-        with config_context(working_memory=memory):
+        with config_context(working_memory=n_megabytes):
             model.fit(X, X[:, 0])
         found.append((sum(n_rows), model.predict(X)))
     (much, expected), (little, predicted) = found
@@ -123,7 +123,7 @@ TOO_LARGE = r"^RandomFeature\w+ with n_components=1024 needs about .* GiB .* are
 
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch):
-    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available", lambda: 1e6)
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
     assert not hasattr(model, "features_")
@@ -132,7 +132,7 @@ def test_a_width_beyond_the_memory_is_told_before_it_is_tried(model, monkeypatch
 @pytest.mark.parametrize("model", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_a_width_beyond_the_memory_is_told_before_features_are_drawn(model, monkeypatch):
     """The frequencies of an absurd width are themselves more than there is."""
-    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available", lambda: 1e6)
     monkeypatch.setattr(RandomFeatures, "fit", lambda *_: pytest.fail("the features were drawn"))
     with pytest.raises(MemoryError, match=TOO_LARGE):
         model.fit(X[:100], Y[:100] > 0)
@@ -141,14 +141,14 @@ def test_a_width_beyond_the_memory_is_told_before_features_are_drawn(model, monk
 def test_the_steps_that_the_softmax_remembers_count(monkeypatch):
     needed = problem(100, 1024, n_outputs=50, item_size=8)
     assert needed.softmax_memory > 90e6 > needed.blocks_memory
-    monkeypatch.setattr(costs, "available_memory", lambda: 90e6)
+    monkeypatch.setattr(memory, "available", lambda: 90e6)
     with pytest.raises(MemoryError, match=r"solver 'softmax'"):
         RandomFeatureClassifier(Laplacian(), 1024, alpha=1.0).fit(X[:100], np.arange(100) // 2)
 
 
 def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
     """Blocks would do, but the Gram matrix that was asked for does not fit."""
-    monkeypatch.setattr(costs, "available_memory", lambda: 24e6)
+    monkeypatch.setattr(memory, "available", lambda: 24e6)
     model = RandomFeatureRegressor(Laplacian(), 1024, alpha=1.0, solver="gram")
     assert problem(100, 1024, item_size=8).gram_memory > 24e6 > problem(100, 1024, item_size=8).blocks_memory
     with pytest.raises(MemoryError, match=r"n_components=1024"):
@@ -157,11 +157,7 @@ def test_a_gram_matrix_beyond_the_memory_is_told_too(monkeypatch):
 
 @pytest.mark.parametrize("name", ["regressor", "log loss", "squared error"])
 def test_a_stream_beyond_the_memory_is_told_too(name, monkeypatch):
-    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available", lambda: 1e6)
     model, classes = ESTIMATORS[name], {} if name == "regressor" else {"classes": [False, True]}
     with pytest.raises(MemoryError, match=r"n_components=1024"):
         model.partial_fit(X[:100], Y[:100] > 0, **classes)
-
-
-def test_the_available_memory_is_a_number_of_bytes():
-    assert costs.available_memory() > 1e6

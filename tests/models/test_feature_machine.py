@@ -20,9 +20,10 @@ from bochner import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RecursiveFeatureMachine,
+    memory,
 )
 from bochner.diagnostics.plots import learned_metric_figure, plot_metric
-from bochner.models import costs, rounds
+from bochner.models import rounds
 from bochner.models.gradients import GradientMoments
 from bochner.models.learned_metric import Form, with_one_length_scale
 
@@ -169,7 +170,7 @@ def test_the_metric_of_the_kernel_as_it_was_is_told_with_its_length_scales():
 
 
 def test_memory_is_looked_for_before_any_round(monkeypatch):
-    monkeypatch.setattr(costs, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available", lambda: 1e6)
     monkeypatch.setattr(rounds.Rounds, "run", lambda *_: pytest.fail("a round was begun"))
     X, y = product_of_two(200, 4)
     with pytest.raises(MemoryError, match="n_components=1024"):

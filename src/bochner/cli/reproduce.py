@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bochner import experiments
 
@@ -22,8 +23,7 @@ class Request:
 
 def run(request: Request) -> None:
     """Measure what is not measured yet; say where the page is."""
-    from bochner.cli import console
-
+    console = _console()
     page = experiments.reproduce(
         request.names,
         folder=request.output,
@@ -36,7 +36,17 @@ def run(request: Request) -> None:
 
 
 def show_list(request: Request) -> None:
-    """Say which experiments there are, and how much of them is done."""
-    from bochner.cli import console
+    """Say which experiments there are, and how much of them, or of what is wanted of them, is done."""
+    found = experiments.progress(request.names, folder=request.output, quick=request.quick, wanted=request.wanted)
+    _console().experiments(found)
 
-    console.experiments(experiments.progress(request.names, folder=request.output, quick=request.quick))
+
+def _console() -> Any:
+    """Give the display, or name the extra that brings all that this command needs."""
+    try:
+        from bochner.cli import console
+    except ImportError as error:
+        raise ImportError(
+            "The command 'reproduce' needs rich. Install all it needs with: pip install 'bochner[experiments]'"
+        ) from error
+    return console

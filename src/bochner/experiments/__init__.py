@@ -52,11 +52,11 @@ def reproduce(
     -------
     page : Path
     """
-    folder = Path(folder)
-    planned = _planned(experiments, quick)
-    settings = plan.chosen(planned, wanted or {})
+    folder = _checked(Path(folder))
+    settings = plan.chosen(_planned(experiments, quick), wanted or {})
     folder.mkdir(parents=True, exist_ok=True)
-    done = [record for experiment in planned for record in records.read(folder, experiment.name)]
+    # Of all experiments, since the page shows them all: a broken line is told before any work.
+    done = [record for name in plan.names() for record in records.read(folder, name)]
     # One seed of everything first, so that a run that is ended early has a bit of all.
     order = datasets.names()
     todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
@@ -78,7 +78,7 @@ def reproduce(
 
 @dataclass(frozen=True)
 class Progressed:
-    """An experiment, and how many of its settings are measured."""
+    """An experiment, and how many of its settings, or of those that are wanted, are measured."""
 
     name: str
     title: str
@@ -87,15 +87,39 @@ class Progressed:
     n_settings: int
 
 
-def progress(experiments: Sequence[str] = (), *, folder: str | Path, quick: bool = False) -> list[Progressed]:
-    """Say how much of each experiment is measured in a folder of results."""
-    found = []
-    for experiment in _planned(experiments, quick):
-        left = records.missing(experiment.settings, records.read(Path(folder), experiment.name))
-        total = len(experiment.settings)
-        found.append(Progressed(experiment.name, experiment.title, experiment.paper, total - len(left), total))
+def progress(
+    experiments: Sequence[str] = (),
+    *,
+    folder: str | Path,
+    quick: bool = False,
+    wanted: Mapping[str, list[str]] | None = None,
+) -> list[Progressed]:
+    """Say how much of each experiment is measured in a folder of results; all is as for `reproduce`.
+
+    Experiments that have no setting with the wanted values are left out.
+    """
+    folder, planned, found = _checked(Path(folder)), _planned(experiments, quick), []
+    chosen = plan.chosen(planned, wanted or {})
+    for experiment in planned:
+        settings = [setting for setting in chosen if setting.experiment == experiment.name]
+        left = records.missing(settings, records.read(folder, experiment.name))
+        total = len(settings)
+        if total:
+            found.append(Progressed(experiment.name, experiment.title, experiment.paper, total - len(left), total))
     return found
 
 
+def _checked(folder: Path) -> Path:
+    """Refuse a folder of results that cannot be one."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise FileExistsError(
+            f"Results go to a folder, and {str(there)!r} is a file. Give another one: --output FOLDER on the command "
+            "line."
+        )
+    return folder
+
+
 def _planned(experiments: Sequence[str], quick: bool) -> list[plan.Experiment]:
-    return [plan.read(name, quick) for name in experiments or plan.names()]
+    """Read the plans, of a name that is given twice once."""
+    return [plan.read(name, quick) for name in dict.fromkeys(experiments or plan.names())]

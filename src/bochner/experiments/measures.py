@@ -5,7 +5,7 @@ Fits show how far they are, if that is wanted.
 
 from __future__ import annotations
 
-import os
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -29,6 +29,7 @@ from bochner import (
     RandomFeatureClassifier,
     RandomFeatureRegressor,
     RandomFeatures,
+    memory,
 )
 from bochner.datasets import Dataset
 from bochner.diagnostics import approximation_error, expected_calibration_error
@@ -49,7 +50,7 @@ SCHEMES = {
 }
 #: The paper says so for the calibration only; taken for all its tables.
 EXPONENT, NU = 0.7, 1.5
-#: Of the machine's memory, what features may take to be kept for all passes over them.
+#: Of the memory of the machine, or of its container, what features may take to be kept for all passes over them.
 _SHARE_OF_MEMORY = 0.6
 
 
@@ -195,9 +196,8 @@ def _fitted(model: Any, X: Array, y: Array) -> tuple[Any, float]:
 
 def _room() -> int | None:
     """Give the ``working_memory`` for features, in MiB; None, which leaves it as it is, if the system does not tell."""
-    if not hasattr(os, "sysconf"):
-        return None
-    return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20)
+    total = memory.total()
+    return None if math.isinf(total) else int(_SHARE_OF_MEMORY * total / 2**20)
 
 
 def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:

@@ -99,11 +99,43 @@ def _matches(values: Values, where: Values) -> bool:
 
 
 def chosen(experiments: Sequence[Experiment], wanted: Mapping[str, list[str]]) -> list[Setting]:
-    """Give the settings whose values are among the wanted ones; a value that no setting has is an error."""
+    """Give the settings whose values are among the wanted ones; it is an error if there are none."""
     settings = [setting for experiment in experiments for setting in experiment.settings]
+    of = ", ".join(experiment.name for experiment in experiments)
     for name, values in wanted.items():
-        known = {str(setting.values.get(name)) for setting in settings}
-        unknown = [value for value in values if value not in known]
-        if unknown:
-            raise ValueError(f"There is no {name} {', '.join(unknown)} here. Known are {', '.join(sorted(known))}.")
-    return [s for s in settings if all(str(s.values.get(name)) in values for name, values in wanted.items())]
+        _check_known(settings, of, name, values)
+    found = _wanted(settings, wanted)
+    if wanted and not found:
+        asked = " and ".join(f"{name} {' or '.join(values)}" for name, values in wanted.items())
+        raise ValueError(f"No setting of {of} has {asked}.{_instead(settings, wanted)}")
+    return found
+
+
+def _check_known(settings: Sequence[Setting], of: str, name: str, values: Sequence[str]) -> None:
+    """Raise if no setting has something of this name, or one of its values."""
+    known = _known(settings, name)
+    if not known:
+        others = ", ".join(dict.fromkeys(other for setting in settings for other in setting.values))
+        raise ValueError(f"Settings of {of} have no {name}. They have {others}.")
+    unknown = [value for value in values if value not in known]
+    if unknown:
+        raise ValueError(f"There is no {name} {', '.join(unknown)} here. Known are {', '.join(known)}.")
+
+
+def _instead(settings: Sequence[Setting], wanted: Mapping[str, list[str]]) -> str:
+    """Say which values there are if only one choice is changed."""
+    possible = {}
+    for name in wanted:
+        others = {other: values for other, values in wanted.items() if other != name}
+        possible[name] = _known(_wanted(settings, others), name)
+    texts = [f"{name} can be {', '.join(values)}" for name, values in possible.items() if values]
+    return f" With the rest as it is, {'; '.join(texts)}." if texts else ""
+
+
+def _wanted(settings: Sequence[Setting], wanted: Mapping[str, list[str]]) -> list[Setting]:
+    return [s for s in settings if all(n in s.values and str(s.values[n]) in values for n, values in wanted.items())]
+
+
+def _known(settings: Sequence[Setting], name: str) -> list[str]:
+    """Give the values of a name, as they are typed."""
+    return sorted({str(setting.values[name]) for setting in settings if name in setting.values})

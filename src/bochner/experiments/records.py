@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -9,9 +10,11 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import bochner
 from bochner.datasets import Dataset
 
 from .measures import KINDS
@@ -19,6 +22,10 @@ from .plan import Setting
 
 Record = dict[str, Any]
 _PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba")
+#: Parts of this package that change no figure of a setting.
+_NO_FIGURES = ("cli", "experiments", "progress.py")
+#: What a record must have for the page.
+_SHOWN = ("experiment", "setting", "figures", "peak MB", "cores")
 
 
 def file_of(folder: Path, experiment: str) -> Path:
@@ -27,37 +34,73 @@ def file_of(folder: Path, experiment: str) -> Path:
 
 
 def read(folder: Path, experiment: str) -> list[Record]:
-    """Read what was measured; a last line that was cut off, when a run was ended by force, does not count."""
+    """Read what was measured; of records of the same setting the last, so that no seed counts twice.
+
+    A last line that was cut off, when a run was ended by force, does not count.
+    """
     path = file_of(folder, experiment)
-    return list(_records(path.read_text(encoding="utf-8"))) if path.is_file() else []
+    if not path.is_file():
+        return []
+    return list({_key(record): record for record in _records(path)}.values())
 
 
-def _records(text: str) -> Iterator[Record]:
-    for line in text.splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield json.loads(line)
+def _records(path: Path) -> Iterator[Record]:
+    *lines, _ = path.read_bytes().split(b"\n")  # what has no end was cut off
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield _record(line)
+        except ValueError as error:
+            raise ValueError(
+                f"Line {number} of {path} is no record ({error}). Remove this line, and its setting will be measured "
+                "again; the other lines can stay."
+            ) from error
+
+
+def _record(line: bytes) -> Record:
+    """Read a line, and check that it has what the page shows."""
+    record = json.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError("it is not an object of JSON")
+    absent = [name for name in _SHOWN if name not in record]
+    if absent:
+        raise ValueError(f"it has no {', '.join(absent)}")
+    return record
+
+
+def _key(record: Record) -> str:
+    """What tells a setting from others, as `Setting.key`."""
+    return json.dumps([record["experiment"], record["setting"]], sort_keys=True)
 
 
 def append(folder: Path, experiment: str, record: Record) -> None:
     """Add a record, in one piece."""
     path = file_of(folder, experiment)
-    if path.is_file() and not path.read_bytes().endswith(b"\n") and path.stat().st_size:
-        whole = path.read_bytes()
-        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+    _cut_unfinished(path)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(record) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
 
+def _cut_unfinished(path: Path) -> None:
+    """Cut off a last line without its end; in place, so that whatever happens, all before it stays."""
+    if not path.is_file():
+        return
+    whole = path.read_bytes()
+    end = whole.rfind(b"\n") + 1
+    if end < len(whole):
+        os.truncate(path, end)
+
+
 def missing(settings: Iterable[Setting], records: Iterable[Record]) -> list[Setting]:
     """Give the settings that have no record yet."""
-    done = {json.dumps([r["experiment"], r["setting"]], sort_keys=True) for r in records}
+    done = {_key(record) for record in records}
     return [setting for setting in settings if setting.key not in done]
 
 
 def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
     """Measure a setting."""
+    by = versions()  # before the work, in which the files may change
     peak = _peak_memory()
     start = time.perf_counter()
     figures = KINDS[setting.kind](setting.values, data, verbose)
@@ -67,14 +110,32 @@ def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
         "figures": figures,
         "seconds": time.perf_counter() - start,
         "peak MB": peak(),
-        "versions": versions(),
+        "versions": by,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that compute."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in _PACKAGES}
+    """Give the versions of Python and of the packages that compute, and the source of this one."""
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {"python": platform.python_version()} | packages | {"source": _source()}
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    """Tell states of this package apart that have the same version."""
+    return source_of(Path(bochner.__file__).parent)
+
+
+def source_of(package: Path) -> str:
+    """Give 12 digits of a check sum over the files of a package that can change a figure, and their names."""
+    paths = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    digest = hashlib.sha256()
+    for name in sorted(paths):
+        if name.partition("/")[0] not in _NO_FIGURES:
+            content = paths[name].read_bytes()
+            digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
 
 
 def _peak_memory() -> Callable[[], float | None]:

@@ -113,13 +113,3 @@ def points_for_preconditioner(n_rows: int, n_columns: int, memory: float) -> int
     """
     by_cost = np.sqrt(_ITERATIONS_FOR_SAMPLE * n_rows * (n_columns + 300.0) / 6.0)
     return int(min(n_rows, _MOST_POINTS, max(256, min(by_cost, memory / (4.0 * n_rows)))))
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free, as far as the system tells; infinity where it does not."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-        return float(found[0]) * 1024.0
-    except (OSError, IndexError):
-        return np.inf

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
+from .. import memory
 from ..features import RandomFeatures
 from ..kernels import Kernel
 from ..solvers import Design, FoldedGram, rows_of, total_weight
@@ -111,7 +112,7 @@ class RandomFeatureModel(KernelMachine):
 
     def _check_memory(self, problem: costs.Problem, solver: str) -> None:
         """Raise, before any work, if the solver would not find the memory that it cannot do without."""
-        available = costs.available_memory()
+        available = memory.available()
         needed = {
             "gram": problem.gram_memory,
             "conjugate_gradient": problem.blocks_memory,
