@@ -67,7 +67,7 @@ def test_the_source_is_that_of_the_files_that_can_change_a_figure(tmp_path):
         return records.source_of(tmp_path)
 
     first = source()
-    for name in ("features.py", "models/costs.py", "models/progress.py"):
+    for name in ("features.py", "models/costs.py", "models/progress.py", "experiments/measures.py"):
         assert source(**{name: "changed"}) != first
     for name in ("cli/demo.py", "experiments/page.py", "progress.py", "features.txt"):
         assert source(**{name: "changed"}) == first
@@ -131,3 +131,9 @@ def test_keys_of_records_are_those_of_settings(tmp_path):
         line = record(0, setting=dict(reversed(setting.values.items())))
         records.append(tmp_path, "table-5", line)
     assert records.missing(settings, records.read(tmp_path, "table-5")) == list(settings[2:])
+
+
+def test_what_is_no_more_planned_is_not_shown(tmp_path):
+    planned = plan.read("table-5").settings[0]
+    found = [record(0, 0.8, setting=dict(planned.values)), record(0, 0.2, setting={**planned.values, "n_rows": 7})]
+    assert records.planned([planned], found) == found[:1]

@@ -18,6 +18,8 @@ View = tuple[list[Table], list[Plot]]
 PUBLISHED = ("exact", "rff", "orf")
 #: Points of a score by which it must differ from the paper's to be called better or worse.
 TOLERANCE = 0.5
+#: Share of the paper's rows below which a number of rows is called fewer.
+_FEWER = 0.75
 
 
 @lru_cache(maxsize=1)
@@ -37,3 +39,9 @@ def grouped(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], lis
 def figures(records: Iterable[Record], name: str) -> list[float]:
     """Give one figure of all records that have it."""
     return [record["figures"][name] for record in records if name in record["figures"]]
+
+
+def has_fewer_rows(records: Iterable[Record]) -> bool:
+    """Say whether records of a data set have noticeably fewer rows than the paper."""
+    records = list(records)
+    return max(figures(records, "n_rows")) < _FEWER * paper()["rows"].get(records[0]["setting"]["dataset"], 0)

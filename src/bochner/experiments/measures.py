@@ -60,7 +60,7 @@ def kernel_of(values: Values, length_scale: Any) -> Kernel:
         return Laplacian(length_scale)
     if values["kernel"] == "exponential-power":
         return ExponentialPower(values.get("exponent", EXPONENT), length_scale)
-    return Matern(NU, length_scale)
+    return Matern(values.get("nu", NU), length_scale)
 
 
 def features_of(values: Values, kernel: Kernel) -> RandomFeatures:
@@ -231,6 +231,7 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "rows": prediction,
     "widths": prediction,
     "choices": prediction,
+    "smoothness": prediction,
     "epochs": prediction,
     "calibration": calibration,
 }

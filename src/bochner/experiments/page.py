@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -29,8 +29,9 @@ figure { margin: 0 } svg { width: 100% } svg.key { width: 28px; height: 8px; mar
 
 
 def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
-    """Write ``index.html`` and ``tables.md`` from all records in a folder; give the page's path."""
-    found = [(experiment, _records(folder, experiment)) for experiment in experiments]
+    """Write ``index.html`` and ``tables.md`` from the records in a folder that are planned; give the page's path."""
+    planned = {e.name: stored.planned(e.settings, stored.read(folder, e.name)) for e in experiments}
+    found = [(experiment, _with_continuing(experiment, planned)) for experiment in experiments]
     shown = [(experiment, KINDS[experiment.kind](records)) for experiment, records in found if records]
     if overview := reached.view(found):
         shown.insert(0, (reached.ABOUT, overview))
@@ -40,11 +41,11 @@ def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     return page
 
 
-def _records(folder: Path, experiment: Experiment) -> list[stored.Record]:
+def _with_continuing(experiment: Experiment, planned: Mapping[str, list[stored.Record]]) -> list[stored.Record]:
     """Give the records of an experiment, and those of others that continue its lines."""
-    found = stored.read(folder, experiment.name)
+    found = planned[experiment.name]
     if experiment.kind in GROWTHS:
-        beside = [record for name in experiment.beside for record in stored.read(folder, name)]
+        beside = [record for name in experiment.beside for record in planned[name]]
         found = found + GROWTHS[experiment.kind].continuing(found, beside)
     return found
 

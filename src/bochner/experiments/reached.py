@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .growth import GROWTHS, Key
-from .lookup import PUBLISHED, TOLERANCE, View, figures, grouped, paper
+from .lookup import PUBLISHED, TOLERANCE, View, figures, grouped, has_fewer_rows, paper
 from .plan import Experiment
 from .records import Record
 from .tables import Cell, Table, compared
@@ -17,14 +17,18 @@ from .tables import Cell, Table, compared
 _FIRST = "table-5"
 #: Kinds of experiments whose scores bear on the paper's figures.
 _BEARING = ("prediction", "epochs", *GROWTHS)
+#: How much a score tells, from most to least: it has the paper's number of rows, or is continued to it, or has fewer.
+_MEASURED, _CONTINUED, _FEWER_ROWS = range(3)
 ABOUT = Experiment(
     "reached",
     "Where the paper's figures are reached",
     "All figures of the paper's table 5 that the same table here does not have within half a point, and what the "
     "experiments below find for them: with more rows or features, given choices, other columns or other splits. "
     "~: continued to the paper's number by a power law, not measured there. RFF, of which the paper's figures are "
-    "within 0.3 of those of ORF, stands beside the latter's. Machines that are ended after some epochs, with fewer "
-    "rows or several length scales, have the range of their scores, which no difference is taken from.",
+    "within 0.3 of those of ORF, stands beside the latter's where it was not measured itself (*). The difference is "
+    "that of what was measured with the paper's number of rows; else of what is continued to it; else of fewer rows: "
+    "not of what is nearest. Machines that are ended early, by epochs chosen in view of the paper, have only the range "
+    "of their scores.",
     "Table 5",
     "reached",
     (),
@@ -32,24 +36,28 @@ ABOUT = Experiment(
 
 
 class _Found(NamedTuple):
-    """What an experiment has for a figure: a score, times 100, measured or continued; or only a range of scores."""
+    """What an experiment has for a figure: a score, times 100; or only a range of scores, which says nothing alone."""
 
     score: float
-    continued: bool = False
+    rank: int = 0
+    borrowed: bool = False
     range: str = ""
 
     def cell(self, published: float) -> Cell:
         if self.range:
             return Cell(self.range)
         cell = compared([self.score], published, 2, TOLERANCE)
-        return Cell(self._sign + cell.text, cell.mark)
+        return Cell(self._sign + cell.text + "*" * self.borrowed, cell.mark)
+
+    def difference(self, published: float) -> float:
+        return abs(self.score - published)
 
     def differs_by(self, published: float) -> str:
-        return f"{self._sign}{abs(self.score - published):.2f}"
+        return f"{self._sign}{self.difference(published):.2f}{'*' * self.borrowed}"
 
     @property
     def _sign(self) -> str:
-        return "~" if self.continued else ""
+        return "~" if self.rank == _CONTINUED else ""
 
 
 def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
@@ -58,27 +66,39 @@ def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
     by_name = {name: scores for name, scores in by_name.items() if scores}
     first = by_name.get(_FIRST, {})
     published = {key: figure for key, figure in _published() if key in first}
-    apart = {key: figure for key, figure in published.items() if abs(first[key].score - figure) > TOLERANCE}
+    apart = {key: figure for key, figure in published.items() if first[key].difference(figure) > TOLERANCE}
     if not apart:
         return None
-    rows, nearest = [], {}
+    rows, near = [], []
     for key, figure in apart.items():
-        of_one = [scores.get(key) or scores.get(_stand_in(key)) for scores in by_name.values()]
-        nearest[key] = _nearest([score for score in of_one if score and not score.range], figure)
-        cells = [score.cell(figure) if score else "" for score in of_one]
-        rows.append([*key, figure, *cells, nearest[key].differs_by(figure)])
-    near = [score for key, score in nearest.items() if abs(score.score - apart[key]) <= TOLERANCE]
-    n_continued = sum(score.continued for score in near)
+        of_one = {name: _of(scores, key) for name, scores in by_name.items()}
+        told = _telling([score for name, score in of_one.items() if score and name != _FIRST]) or first[key]
+        rows.append([*key, figure, *(score.cell(figure) if score else "" for score in of_one.values())])
+        rows[-1].append(told.differs_by(figure))
+        near += [told] if told.difference(figure) <= TOLERANCE and told.rank != _FEWER_ROWS else []
     note = (
         f"{len(published) - len(apart)} of {len(published)} figures are within half a point in table 5 itself, "
-        f"{len(near) - n_continued} more by what other experiments measured, {n_continued} by what they continued."
+        f"{sum(score.rank == _MEASURED for score in near)} more by what other experiments measured with the paper's "
+        f"number of rows, {sum(score.rank == _CONTINUED for score in near)} by what they continued; "
+        f"{sum(score.borrowed for score in near)} of these stand on ORF's."
     )
-    columns = ["data", "kernel", "method", "paper", *by_name, "nearest differs by"]
+    columns = ["data", "kernel", "method", "paper", *by_name, "differs by"]
     return [Table("Figures that differ by more than half a point", columns, rows, note)], []
 
 
-def _nearest(scores: Sequence[_Found], published: float) -> _Found:
-    return min(scores, key=lambda found: abs(found.score - published))
+def _telling(scores: Sequence[_Found]) -> _Found | None:
+    """Give the score that counts, if there is one: of several of one rank the method's own, and the first of these."""
+    scores = [score for score in scores if not score.range]
+    return min(scores, key=lambda score: (score.rank, score.borrowed), default=None)
+
+
+def _of(scores: Mapping[Key, _Found], key: Key) -> _Found | None:
+    """Give the score of a figure, or for RFF that of ORF."""
+    dataset, kernel, method = key
+    if key in scores or method != "rff":
+        return scores.get(key)
+    other = scores.get((dataset, kernel, "orf"))
+    return other._replace(borrowed=True) if other and not other.range else None
 
 
 def _published() -> Iterator[tuple[Key, float]]:
@@ -88,28 +108,24 @@ def _published() -> Iterator[tuple[Key, float]]:
                 yield (dataset, kernel, method), methods[method]
 
 
-def _stand_in(key: Key) -> Key:
-    dataset, kernel, method = key
-    return dataset, kernel, "orf" if method == "rff" else method
-
-
 def _found(kind: str, records: Sequence[Record]) -> dict[Key, _Found]:
     """Give what an experiment has for the paper's figures."""
     if kind in GROWTHS:
-        return {key: _Found(end.score, end.continued) for key, end in GROWTHS[kind].ends(records).items()}
+        ends = GROWTHS[kind].ends(records).items()
+        return {key: _Found(end.score, _CONTINUED if end.continued else _MEASURED) for key, end in ends}
     groups: dict[Any, list[Record]] = grouped(records, "dataset", "kernel", "method")
     found = _ended_early if kind == "epochs" else _mean
     return {key: found(group) for key, group in groups.items()}
 
 
 def _mean(records: Sequence[Record]) -> _Found:
-    return _Found(100.0 * float(np.mean(figures(records, "score"))))
+    score = 100.0 * float(np.mean(figures(records, "score")))
+    return _Found(score, _FEWER_ROWS if has_fewer_rows(records) else _MEASURED)
 
 
 def _ended_early(records: Sequence[Record]) -> _Found:
-    """Give the score with all rows, if there is one choice of it, or else a range."""
+    """Give the range of scores: with all rows, if there are such."""
     whole = [record for record in records if record["figures"]["n_rows"] == record["figures"]["all rows"]]
-    if len(whole) == 1:
-        return _mean(whole)
     scores = [100.0 * score for score in figures(whole or records, "score")]
-    return _Found(np.nan, range=f"{min(scores):.1f} to {max(scores):.1f}")
+    least, most = f"{min(scores):.1f}", f"{max(scores):.1f}"
+    return _Found(np.nan, range=f"({least})" if least == most else f"{least} to {most}")

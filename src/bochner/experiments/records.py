@@ -24,6 +24,8 @@ Record = dict[str, Any]
 _PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba")
 #: Parts of this package that change no figure of a setting.
 _NO_FIGURES = ("cli", "experiments", "progress.py")
+#: What of them does.
+_FIGURES = ("experiments/measures.py",)
 #: What a record must have for the page.
 _SHOWN = ("experiment", "setting", "figures", "peak MB", "cores")
 
@@ -98,6 +100,12 @@ def missing(settings: Iterable[Setting], records: Iterable[Record]) -> list[Sett
     return [setting for setting in settings if setting.key not in done]
 
 
+def planned(settings: Iterable[Setting], records: Iterable[Record]) -> list[Record]:
+    """Give the records of some settings: plans change, and what they had before is no seed of what they have."""
+    keys = {setting.key for setting in settings}
+    return [record for record in records if _key(record) in keys]
+
+
 def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
     """Measure a setting."""
     by = versions()  # before the work, in which the files may change
@@ -132,7 +140,7 @@ def source_of(package: Path) -> str:
     paths = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
     digest = hashlib.sha256()
     for name in sorted(paths):
-        if name.partition("/")[0] not in _NO_FIGURES:
+        if name in _FIGURES or name.partition("/")[0] not in _NO_FIGURES:
             content = paths[name].read_bytes()
             digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:12]
