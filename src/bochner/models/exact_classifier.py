@@ -23,8 +23,11 @@ class KernelClassifier(Classification, ExactModel):
 
     Parameters
     ----------
-    kernel, solver, tol, early_stopping, verbose, random_state
+    kernel, tol, early_stopping, verbose, random_state
         See `KernelRegressor`.
+    solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
+        See `KernelRegressor`. For the log loss "cholesky" stands for roots of the kernel matrix, which "auto" takes for
+        up to 2,048 rows.
     alpha : float or "auto", default="auto"
         Penalty; "auto" chooses it by the log loss of held-out rows, for "squared_error" at their best temperature.
     loss : {"squared_error", "log_loss"}, default="squared_error"

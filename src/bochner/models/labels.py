@@ -33,7 +33,7 @@ def classes_and_codes(estimator: Any, y: Any, X: Any) -> tuple[Array, Array]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"{type(estimator).__name__} needs at least two classes, but y has one class only: {classes[0]!r}."
+            f"{type(estimator).__name__} needs at least two classes, but y has one class only: {classes.tolist()[0]!r}."
         )
     return classes, codes
 
