@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from bochner import Laplacian, RandomFeatureRegressor, RandomFeatures
-from bochner.models import tuning
+from bochner.models import linear, tuning
 from bochner.models.held_out import Judging
 from bochner.models.linear import Effort, Sample, ridge_by_iteration
 from bochner.models.trials import Narrow, RidgeTrial, WideTrial, trial_of_targets
@@ -134,10 +134,17 @@ def test_penalties_are_not_below_what_float32_holds():
 
 def test_more_features_than_rows_are_tried_with_nearly_no_penalty():
     window = [10**-1.5, 0.1, 10**-0.5, 1.0, 10**0.5]
-    below = [3e-7, np.sqrt(3e-7 * 10**-1.5)]
-    assert tuning.penalties_about(1.0, 100.0, interpolating=True) == pytest.approx(below + window)
-    near_the_smallest = [3e-4, 1e-3 * 10**-0.5, 1e-3, 1e-3 * 10**0.5]
-    assert tuning.penalties_about(1e-3, 1e5, interpolating=True) == pytest.approx(near_the_smallest)
+    assert tuning.penalties_far_below(window, 100.0) == pytest.approx([3e-7, np.sqrt(3e-7 * 10**-1.5)])
+    near_the_smallest = tuning.penalties_about(1e-3, 1e5)
+    assert near_the_smallest == pytest.approx([3e-4, 1e-3 * 10**-0.5, 1e-3, 1e-3 * 10**0.5])
+    assert tuning.penalties_far_below(near_the_smallest, 1e5) == []
+
+
+def test_a_penalty_far_below_must_be_clearly_better():
+    assert linear._clearly_best([0.95, 1.2, 1.0, 1.1], 1) == 2
+    assert linear._clearly_best([0.90, 1.2, 1.0, 1.1], 1) == 0
+    assert linear._clearly_best([0.95, 0.92, 1.0, 1.1], 2) == 1
+    assert linear._clearly_best([1.1, 1.0], 0) == 1
 
 
 @pytest.mark.parametrize(("n_components", "interpolating"), [(200, False), (400, True)])

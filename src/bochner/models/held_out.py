@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 #: Gives (m, t) losses, in t variants of which the best counts, for the (m, k) scores of some rows.
 Criterion = Callable[[Floats, Array], Floats]
 
+#: Share of an error that another region of choices must be below: errors of few rows differ by a few percent.
+CLEARLY = 0.93
 #: Rows, at most, that are looked at when sums over all the others are solved for many penalties.
 _MOST_ROWS = 8192
 #: Scores of indicators are multiplied by 1, 2^(1/2), 2, ... up to so many doublings for their log losses.

@@ -29,7 +29,7 @@ from ..solvers import (
     total_weight,
 )
 from .costs import WIDEST_GRAM
-from .held_out import HeldOutRows, Judging, least, one_in_ten, squared_errors
+from .held_out import CLEARLY, Criterion, HeldOutRows, Judging, least, one_in_ten, squared_errors
 from .tuning import FOLDS, parts_of_rows, smallest_alpha
 
 Array = NDArray[Any]
@@ -192,18 +192,24 @@ def ridge_by_iteration(
     alphas: Sequence[float],
     judging: Judging | None,
     effort: Effort,
+    far_below: Sequence[float] = (),
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows.
 
-    Of several penalties the one that is judged best on held-out rows is taken.
+    Of several penalties the one that is judged best on held-out rows is taken; one that is far below the others only if
+    it is clearly better.
     """
     weight, target_mean = total_weight(design, weights), np.average(targets, axis=0, weights=weights)
     targets = targets - target_mean
     mean, cross = moments(design.telling("Moments", effort.progress), targets, weights)
     preconditioning = Preconditioning(some.rows(effort, WIDEST_GRAM), some.weights, weight, widest_sums=WIDEST_GRAM)
-    alpha, start = alphas[0], None
-    if judging is not None:
-        alpha, start = _best_penalty(design, targets, weights, alphas, judging, preconditioning, effort)
+    alpha, start = float(alphas[len(alphas) // 2]), None
+    held = None if judging is None else one_in_ten(judging.hashes)
+    if judging is not None and held is not None:
+        tried, criterion = [*far_below, *alphas], judging.criterion or squared_errors(targets)
+        errors, found = _errors_of_penalties(design, targets, weights, tried, held, criterion, preconditioning, effort)
+        best = _clearly_best(errors, len(far_below))
+        alpha, start = float(tried[best]), found[best]
     solution = ridge_by_conjugate_gradient(
         design,
         mean,
@@ -227,24 +233,29 @@ def ridge_by_iteration(
     return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
 
 
-def _best_penalty(
+def _clearly_best(errors: Sequence[float], n_far: int) -> int:
+    """Say which error is the least; one of the first few counts only if it is clearly less than the others."""
+    near = n_far + int(np.argmin(errors[n_far:]))
+    far = int(np.argmin([*errors[:n_far], np.inf]))
+    return far if far < n_far and errors[far] < CLEARLY * errors[near] else near
+
+
+def _errors_of_penalties(
     design: Design,
     targets: Array,
     weights: Array | None,
     alphas: Sequence[float],
-    judging: Judging,
+    held: Array,
+    criterion: Criterion,
     preconditioning: Preconditioning,
     effort: Effort,
-) -> tuple[float, Floats | None]:
-    """Solve for the penalties without a tenth of the rows, and look at these.
+) -> tuple[list[float], list[Floats]]:
+    """Solve for the penalties without the rows that are held out, and look at these.
 
     Penalties within two powers of ten, which one preconditioner serves, are solved for at once, each a column more. All
-    begin at zero: ending before they converge, as the least penalties may, is not to their advantage. The solution for
-    the chosen penalty comes along, for the iterations with all rows to begin at.
+    begin at zero: ending before they converge, as the least penalties may, is not to their advantage. The solutions
+    come along, for the iterations with all rows to begin at.
     """
-    held, criterion = one_in_ten(judging.hashes), judging.criterion or squared_errors(targets)
-    if held is None:
-        return float(alphas[len(alphas) // 2]), None
     w = np.where(held, 0.0, 1.0 if weights is None else weights)
     mean, cross = moments(design, targets, w)
     normal = centred_normal(design, w, mean)
@@ -269,8 +280,7 @@ def _best_penalty(
         return (np.stack([w @ criterion(one, rows.start + here) for one in scores]),)
 
     (sums,) = design.total(losses)
-    best = int(np.argmin([least(of_one) for of_one in sums]))
-    return float(alphas[best]), np.split(found, len(alphas), axis=1)[best]
+    return [least(of_one) for of_one in sums], np.split(found, len(alphas), axis=1)
 
 
 def _groups(alphas: Sequence[float]) -> list[list[float]]:

@@ -146,17 +146,18 @@ class RandomFeatureModel(KernelMachine):
             model = ridge_by_gram(design, targets, weights, alpha, judging, self._effort(progress))
         else:
             weight = total_weight(design, weights)
-            alphas = [alpha] if alpha is not None else self._penalties(trial.penalty(features.kernel_), weight, X)
+            alphas = [alpha] if alpha is not None else tuning.penalties_about(trial.penalty(features.kernel_), weight)
+            # Weights count as repetitions of rows.
+            is_wide = self.n_components > max(X.shape[0], weight)
+            far_below = tuning.penalties_far_below(alphas, weight) if is_wide else []
             some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
             if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
                 design = design.kept()
-            model = ridge_by_iteration(design, some, targets, weights, alphas, judging, self._effort(progress))
+            model = ridge_by_iteration(
+                design, some, targets, weights, alphas, judging, self._effort(progress), far_below
+            )
         self._warn(model)
         return model
-
-    def _penalties(self, of_trial: float, weight: float, X: Any) -> list[float]:
-        """Give the penalties that iterations compare; weights count as repetitions of rows."""
-        return tuning.penalties_about(of_trial, weight, interpolating=self.n_components > max(X.shape[0], weight))
 
     # --- streams ------------------------------------------------------------------------------------------------
 

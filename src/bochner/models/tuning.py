@@ -24,13 +24,11 @@ from ..solvers import (
     pivoted_cholesky,
     rows_of,
 )
-from .held_out import Criterion, HeldOutRows, Judging, least, squared_errors
+from .held_out import CLEARLY, Criterion, HeldOutRows, Judging, least, squared_errors
 
 Array = NDArray[Any]
 #: Relative gain that a length scale twice as long as the median distance, or a tenth of a penalty, must bring.
 WORTH = 0.01
-#: Share of an error that another region of length scales must be below: errors of few rows differ by a few percent.
-_CLEARLY = 0.93
 #: Features of a trial, unless the model is wide, and its rows, if there are as many.
 TRIAL_FEATURES, FEW_ROWS = 1024, 2000
 #: Rows, at most, whose products are all computed.
@@ -99,7 +97,7 @@ def search_length_scale(kernel: Kernel, score: Callable[[Kernel], float], first:
 
     best, *others = (float(np.log2(scale)) for scale in first)
     at(best)  # first, so that equally good ones do not take its place
-    best = min([best, *(other for other in others if at(other) < _CLEARLY * at(best))], key=at)
+    best = min([best, *(other for other in others if at(other) < CLEARLY * at(best))], key=at)
     for step in (-1.0, 1.0):
         while abs(best + step) <= 5 and at(best + step) < at(best):
             best += step
@@ -199,21 +197,25 @@ def smallest_alpha(dtype: Any) -> float:
     return 1e-7 if dtype == np.float32 else 1e-8
 
 
-def penalties_about(alpha: float, weight: float, interpolating: bool = False) -> list[float]:
+def penalties_about(alpha: float, weight: float) -> list[float]:
     """Give the penalties that iterations compare: mostly smaller ones, since trials, with fewer rows, need more.
 
-    None is so small that iterations in float32 would not end. A machine that can pass through all rows, having more
-    features than these, may want nearly none even where a narrow trial wants much, with larger errors in between: the
-    smallest is compared as well, and one half way to it. On covtype, 16,384 features of 12,500 rows (exponential power
-    0.7), 5e-5 for each row has 65.4, 3e-9 74.8, and the exact kernel 75.7.
+    None is so small that iterations in float32 would not end.
     """
     smallest = _LEAST * weight
     factors = 10.0 ** np.array([0.5, 0.0, -0.5, -1.0, -1.5])
-    penalties = {max(float(max(alpha, smallest) * factor), smallest) for factor in factors}
-    lowest = min(penalties)
-    if interpolating and lowest > 10.0 * smallest:
-        penalties |= {smallest, float(np.sqrt(smallest * lowest))}
-    return sorted(penalties)
+    return sorted({max(float(max(alpha, smallest) * factor), smallest) for factor in factors})
+
+
+def penalties_far_below(penalties: Sequence[float], weight: float) -> list[float]:
+    """Give the smallest penalty, and one half way to it, for a machine that has more features than rows.
+
+    It can pass through all rows, and may want nearly no penalty even where a narrow trial wants much, with larger
+    errors in between. On covtype, 16,384 features of 12,500 rows (exponential power 0.7), 5e-5 for each row has 65.4,
+    3e-9 74.8, and the exact kernel 75.7.
+    """
+    smallest, lowest = _LEAST * weight, min(penalties)
+    return [smallest, float(np.sqrt(smallest * lowest))] if lowest > 10.0 * smallest else []
 
 
 def parts_of_rows(hashes: Array, n_parts: int) -> Array:
