@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,8 @@ ABOUT = Experiment(
 )
 
 
-class _Found(NamedTuple):
+@dataclass(frozen=True)
+class _Found:
     """What an experiment has for a figure: a score, times 100; or only a range of scores, which says nothing alone."""
 
     score: float
@@ -98,7 +100,7 @@ def _of(scores: Mapping[Key, _Found], key: Key) -> _Found | None:
     if key in scores or method != "rff":
         return scores.get(key)
     other = scores.get((dataset, kernel, "orf"))
-    return other._replace(borrowed=True) if other and not other.range else None
+    return replace(other, borrowed=True) if other and not other.range else None
 
 
 def _published() -> Iterator[tuple[Key, float]]:
