@@ -75,9 +75,10 @@ def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
     for key, figure in apart.items():
         of_one = {name: _of(scores, key) for name, scores in by_name.items()}
         told = _telling([score for name, score in of_one.items() if score and name != _FIRST]) or first[key]
-        rows.append([*key, figure, *(score.cell(figure) if score else "" for score in of_one.values())])
-        rows[-1].append(told.differs_by(figure))
-        near += [told] if told.difference(figure) <= TOLERANCE and told.rank != _FEWER_ROWS else []
+        cells = [score.cell(figure) if score else "" for score in of_one.values()]
+        rows.append([*key, figure, *cells, told.differs_by(figure)])
+        if told.difference(figure) <= TOLERANCE and told.rank != _FEWER_ROWS:
+            near.append(told)
     note = (
         f"{len(published) - len(apart)} of {len(published)} figures are within half a point in table 5 itself, "
         f"{sum(score.rank == _MEASURED for score in near)} more by what other experiments measured with the paper's "

@@ -318,14 +318,19 @@ def choices(records: Sequence[Record]) -> View:
     return [Table("Scores by length scale and penalty", columns, rows)], []
 
 
+def _scores_by(name: str, values: Sequence[Any], records: Sequence[Record]) -> list[str]:
+    """Give the scores, times 100, for each value of something."""
+    by_value = grouped(records, name)
+    scores = [figures(by_value.get((value,), []), "score") for value in values]
+    return [number_with_interval([100.0 * s for s in found], 2) if found else "" for found in scores]
+
+
 def smoothness(records: Sequence[Record]) -> View:
     """Scores of the Matérn kernel by its nu, beside the paper's two figures."""
     values = sorted({record["setting"]["nu"] for record in records})
     rows = []
     for (dataset,), group in grouped(records, "dataset").items():
-        by_nu, published = grouped(group, "nu"), paper()["prediction"].get(dataset, {})
-        scores = [figures(by_nu.get((nu,), []), "score") for nu in values]
-        cells = [number_with_interval([100.0 * s for s in found], 2) if found else "" for found in scores]
+        published, cells = paper()["prediction"].get(dataset, {}), _scores_by("nu", values, group)
         of_paper = [published.get(kernel, {}).get("exact", "") for kernel in ("laplacian", "matern")]
         rows.append([dataset, max(figures(group, "n_rows")), *cells, *of_paper])
     columns = ["data", "rows", *(f"nu = {nu}" for nu in values), "laplacian, paper", "matern, paper"]
@@ -338,9 +343,7 @@ def epochs(records: Sequence[Record]) -> View:
     rows = []
     groups = grouped(records, "dataset", "kernel", "n_rows", "length_scale")
     for (dataset, kernel, _, length_scale), group in groups.items():
-        after = grouped(group, "epochs")
-        scores = [figures(after.get((n,), []), "score") for n in counts]
-        cells = [number_with_interval([100.0 * s for s in found], 2) if found else "" for found in scores]
+        cells = _scores_by("epochs", counts, group)
         published = paper()["prediction"].get(dataset, {}).get(kernel, {})
         n_rows = max(figures(group, "n_rows"))
         rows.append([dataset, kernel, n_rows, length_scale, *cells, published.get("exact", "")])

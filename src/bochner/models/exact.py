@@ -192,8 +192,11 @@ class ExactModel(KernelMachine):
         def held_out_error(coefficients: Floats, intercept: Floats) -> float:
             return split.error(split.values(kernel, coefficients) + intercept)
 
-        def solve(alpha: float, n_epochs: int, start: Floats | None = None) -> tuple[Solution, float]:
-            solution = eigenpro(
+        def error_of(solution: Solution) -> float:
+            return held_out_error(solution.value[:-1], solution.value[-1])
+
+        def solve(alpha: float, n_epochs: int, start: Floats | None = None) -> Solution:
+            return eigenpro(
                 matrix,
                 loss,
                 alpha,
@@ -206,18 +209,17 @@ class ExactModel(KernelMachine):
                 held_out_error=held_out_error if split.n_held else None,
                 progress=lambda what, done: progress(f"{what}, alpha {alpha:.1e}", done),
             )
-            return solution, held_out_error(solution.value[:-1], solution.value[-1]) if split.n_held else 0.0
 
         # Every second of the falling penalties; if no rows can choose, the second one, which trials have found best.
         alpha, *smaller = penalties[::2] if split.n_held else penalties[:2][-1:]
-        solution, error = solve(alpha, self.max_iter)
+        solution = solve(alpha, self.max_iter)
         n_iter = solution.n_iter
         while smaller and n_iter < self.max_iter:
-            tried, its_error = solve(smaller[0], self.max_iter - n_iter, solution.value)
+            tried = solve(smaller[0], self.max_iter - n_iter, solution.value)
             n_iter += tried.n_iter
-            if not its_error < error:
+            if not error_of(tried) < error_of(solution):
                 break
-            alpha, solution, error = smaller.pop(0), tried, its_error
+            alpha, solution = smaller.pop(0), tried
         solution = replace(solution, value=solution.value[:-1], n_iter=n_iter)
         return split.expansion(solution, loss.intercept, alpha, "eigenpro")
 
