@@ -48,6 +48,22 @@ def test_an_experiment_that_is_named_twice_is_run_once(tmp_path):
     assert len(experiments.progress(twice, folder=tmp_path, quick=True)) == 1
 
 
+def test_choices_of_another_seed_are_taken_and_measured_first(tmp_path):
+    told, wanted = [], ONE | {"dataset": ["breast_cancer"], "seed": ["1"]}
+    experiments.reproduce(
+        ["table-5"], folder=tmp_path, quick=True, wanted=wanted, tell=lambda s, *_: told.append(s.values["seed"])
+    )
+    assert told == [0, 1]
+    first, second = (found["figures"] for found in records.read(tmp_path, "table-5"))
+    assert second["length scale"] == first["length scale"]
+    assert second["alpha"] == pytest.approx(first["alpha"], rel=1e-12)
+    assert second["fit seconds"] > 0.0
+    path = records.file_of(tmp_path, "table-5")
+    path.write_text(path.read_text().splitlines()[0] + "\n")  # a run that was ended between them
+    experiments.reproduce(["table-5"], folder=tmp_path, quick=True, wanted=wanted)
+    assert records.read(tmp_path, "table-5")[1]["figures"]["score"] == second["score"]
+
+
 def test_a_record_says_which_source_it_is_of(tmp_path):
     experiments.reproduce(["table-5"], folder=tmp_path, quick=True, wanted=ONE)
     (found,) = records.read(tmp_path, "table-5")

@@ -53,7 +53,7 @@ def reproduce(
     page : Path
     """
     folder = _checked(Path(folder))
-    settings = plan.chosen(_planned(experiments, quick), wanted or {})
+    settings = plan.with_choosers(plan.chosen(_planned(experiments, quick), wanted or {}))
     folder.mkdir(parents=True, exist_ok=True)
     # Of all experiments, since the page shows them all: a broken line is told before any work.
     done = [record for name in plan.names() for record in records.read(folder, name)]
@@ -70,7 +70,8 @@ def reproduce(
                 if loaded is None or loaded.name != setting.values["dataset"]:
                     loaded = None  # before the next one is there
                     loaded = datasets.load(setting.values["dataset"], data)
-                records.append(folder, setting.experiment, records.measured(setting, loaded, verbose))
+                done.append(records.measured(setting, loaded, records.choices(setting, done), verbose))
+                records.append(folder, setting.experiment, done[-1])
     finally:  # a run that is ended early has its page too
         written = page.write(folder, _planned((), quick))
     return written

@@ -4,6 +4,8 @@ A file has a ``title``, what it is ``about``, the ``paper``'s name of it, its ``
 of measurement, experiments that are shown ``beside`` it, and a ``grid`` of lists whose product are the settings. Tables
 ``[[set]]`` add values, or change them, where others have given ones; tables ``[[skip]]`` leave settings out; what comes
 later counts. ``quick`` has the same on small data.
+
+A setting with ``choices_of_seed`` takes the length scale and the penalty that this seed of it chose.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
 Values = Mapping[str, Any]
+_CHOICES = "choices_of_seed"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,14 @@ class Setting:
     def key(self) -> str:
         """What tells it from others, whatever the order of its values."""
         return json.dumps([self.experiment, dict(self.values)], sort_keys=True)
+
+    @property
+    def chooser(self) -> Setting | None:
+        """The setting whose length scale and penalty this one takes, if it does not choose them itself."""
+        if _CHOICES not in self.values:
+            return None
+        values = {name: value for name, value in self.values.items() if name != _CHOICES}
+        return replace(self, values=values | {"seed": self.values[_CHOICES]})
 
     def __str__(self) -> str:
         return " ".join([self.experiment, *(str(value) for value in self.values.values())])
@@ -109,6 +120,12 @@ def chosen(experiments: Sequence[Experiment], wanted: Mapping[str, list[str]]) -
         asked = " and ".join(f"{name} {' or '.join(values)}" for name, values in wanted.items())
         raise ValueError(f"No setting of {of} has {asked}.{_instead(settings, wanted)}")
     return found
+
+
+def with_choosers(settings: Sequence[Setting]) -> list[Setting]:
+    """Add the settings whose choices others take, if they are not there."""
+    choosers = [chooser for setting in settings if (chooser := setting.chooser)]
+    return list({setting.key: setting for setting in (*choosers, *settings)}.values())
 
 
 def _check_known(settings: Sequence[Setting], of: str, name: str, values: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ import bochner
 from bochner.datasets import Dataset
 
 from .measures import KINDS
-from .plan import Setting
+from .plan import Setting, Values
 
 Record = dict[str, Any]
 _PACKAGES = ("bochner", "numpy", "scipy", "scikit-learn", "numba")
@@ -106,12 +106,21 @@ def planned(settings: Iterable[Setting], records: Iterable[Record]) -> list[Reco
     return [record for record in records if _key(record) in keys]
 
 
-def measured(setting: Setting, data: Dataset, verbose: bool = False) -> Record:
-    """Measure a setting."""
+def choices(setting: Setting, records: Iterable[Record]) -> Values:
+    """Give the length scale and the penalty (for each row) that another setting chose for one, if that is planned."""
+    if setting.chooser is None:
+        return {}
+    key = setting.chooser.key
+    found = next(record["figures"] for record in records if _key(record) == key)
+    return {"length_scale": found["length scale"], "alpha": found["alpha"] / found["n_rows"]}
+
+
+def measured(setting: Setting, data: Dataset, chosen: Values | None = None, verbose: bool = False) -> Record:
+    """Measure a setting, with what was chosen for it by another one."""
     by = versions()  # before the work, in which the files may change
     peak = _peak_memory()
     start = time.perf_counter()
-    figures = KINDS[setting.kind](setting.values, data, verbose)
+    figures = KINDS[setting.kind]({**setting.values, **(chosen or {})}, data, verbose)
     return {
         "experiment": setting.experiment,
         "setting": dict(setting.values),
