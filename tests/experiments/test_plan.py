@@ -12,7 +12,8 @@ PLANS = [plan.read(name, quick) for name in plan.names() for quick in (False, Tr
 def test_the_papers_tables_and_figures_have_plans():
     of_the_paper = ["table-5", "table-3", "errors", "speed"]
     explaining = ["rows", "rows-given", "features", "epochs", "columns", "choices", "splits", "all-rows", "smoothness"]
-    assert plan.names() == [*of_the_paper, "exponents", *explaining]
+    with_length_scale_1 = ["unit-scale", "features-unit", "rows-unit"]
+    assert plan.names() == [*of_the_paper, "exponents", *explaining, *with_length_scale_1, "penalties"]
 
 
 @pytest.mark.parametrize("experiment", PLANS, ids=lambda e: f"{e.name}-{len(e.settings)}")
@@ -40,6 +41,23 @@ def test_the_prediction_table_is_the_papers():
         assert sorted(found) == sorted(seeds * 33)
     letter = next(s for s in settings if s.values["dataset"] == "letter" and s.values["method"] == "rff")
     assert letter.values["n_components"] == 2 * 8192
+
+
+def test_a_setting_may_take_the_choices_of_another_seed():
+    settings = plan.read("table-5").settings
+    by_key = {setting.key: setting for setting in settings}
+    taking = [setting for setting in settings if setting.chooser]
+    assert {s.values["dataset"] for s in taking} == {"ijcnn1", "fashion_mnist", "mnist", "svhn", "covtype"}
+    for setting in taking:
+        chooser = by_key[setting.chooser.key]  # which is planned too
+        assert chooser.chooser is None
+        assert (setting.values["seed"] > 0, chooser.values["seed"]) == (True, 0)
+        assert {n: v for n, v in setting.values.items() if n not in ("seed", "choices_of_seed")} == {
+            n: v for n, v in chooser.values.items() if n != "seed"
+        }
+    assert plan.with_choosers(taking[:1]) == [taking[0].chooser, taking[0]]
+    assert plan.with_choosers(settings) != list(settings)
+    assert {s.key for s in plan.with_choosers(settings)} == set(by_key)
 
 
 def test_rules_apply_in_their_order():

@@ -17,19 +17,54 @@ Key = tuple[str, str, str]
 _WORDS = {"rows": "rows", "components": "features"}
 #: Points that a power law is seen by.
 _FOR_A_LAW = 3
+#: Part of the paper's number from which lines that have that number are continued to it, to see how far that can be.
+_PART = 1 / 8
 
 
 class End(NamedTuple):
     """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's.
 
-    It is continued if the last point has a smaller number.
+    It is continued if the paper's number is ``farther`` than the last point: so many times as large.
     """
 
     power: float
     size: int
     score: float
     published: float
-    continued: bool
+    farther: float
+
+    @property
+    def continued(self) -> bool:
+        """Whether the last point has a smaller number than the paper."""
+        return self.farther > 1.0
+
+
+class Check(NamedTuple):
+    """A line that was continued from its first part to its last point: the error expected there, and that measured."""
+
+    key: Key
+    beside: Any
+    sizes: list[int]
+    size: int
+    expected: float
+    measured: float
+
+    @property
+    def farther(self) -> float:
+        """How far the line was continued: to so many times its number."""
+        return self.size / self.sizes[-1]
+
+    @property
+    def ratio(self) -> float:
+        """How many times as large as expected the error is."""
+        return self.measured / self.expected
+
+    @property
+    def row(self) -> list[Any]:
+        """A row of a table."""
+        sizes = ", ".join(map(str, self.sizes))
+        scores = [f"{100.0 * (1.0 - error):.2f}" for error in (self.expected, self.measured)]
+        return [*self.key, self.beside, sizes, self.size, *scores, f"{self.ratio:.2f}"]
 
 
 @dataclass(frozen=True)
@@ -48,15 +83,33 @@ class _Points:
         return [[*self.key, beside, size, f"{100.0 * (1.0 - error):.2f}"] for beside, size, error in points]
 
     def end(self, sizes: dict[str, int]) -> End | None:
-        """Continue by the power law through the last points, three if there are, from the last one."""
+        """Continue to the paper's number, if it is larger."""
         dataset, kernel, method = self.key
         published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
         if published is None or len(self.sizes) < 2:
             return None
         last, at = self.sizes[-1], sizes[dataset]
-        power = float(np.polyfit(np.log(self.sizes[-_FOR_A_LAW:]), np.log(self.errors[-_FOR_A_LAW:]), 1)[0])
-        score = 100.0 * (1.0 - self.errors[-1] * (max(at, last) / last) ** power)
-        return End(power, at, score, published, continued=at > last)
+        score = 100.0 * (1.0 - self.error_at(max(at, last)))
+        return End(self.power, at, score, published, at / last)
+
+    @property
+    def power(self) -> float:
+        """The power of the law through the last points, three if there are."""
+        return float(np.polyfit(np.log(self.sizes[-_FOR_A_LAW:]), np.log(self.errors[-_FOR_A_LAW:]), 1)[0])
+
+    def error_at(self, size: int) -> float:
+        """Continue by the power law from the last point."""
+        return self.errors[-1] * (size / self.sizes[-1]) ** self.power
+
+    def check(self, size: int) -> Check | None:
+        """Continue the first part of a line that has the paper's number to that number, if it has points enough."""
+        n = sum(other <= _PART * self.sizes[-1] for other in self.sizes)
+        if n < _FOR_A_LAW or self.sizes[-1] < 0.99 * size:
+            return None
+        first = _Points(self.key, self.sizes[:n], self.beside[:n], self.errors[:n])
+        return Check(
+            self.key, self.beside[-1], first.sizes, self.sizes[-1], first.error_at(self.sizes[-1]), self.errors[-1]
+        )
 
 
 @dataclass(frozen=True)
@@ -89,6 +142,13 @@ class Growth:
         if continued:
             names = [*columns, f"power of the {over}", f"{over} of the paper", "score there", "paper"]
             tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
+        if checks := self._checks(lines):
+            names = [*columns[:4], f"from {over}", f"to {over}", "score expected", "score measured", "errors, ratio"]
+            note = (
+                "Lines that have the paper's number, continued to it from an eighth or less: how far the table above "
+                "can be trusted. The last column has the error measured, divided by the error expected."
+            )
+            tables.append(Table("How far continued lines can be trusted", names, [c.row for c in checks], note))
         return tables, self._plots(lines)
 
     def ends(self, records: Sequence[Record]) -> dict[Key, End]:
@@ -98,10 +158,19 @@ class Growth:
         }
         return {key: end for key, end in found.items() if end}
 
+    def checks(self, records: Sequence[Record]) -> list[Check]:
+        """Give what comes of continuing lines that need not be continued."""
+        return self._checks(self._lines(records))
+
+    def _checks(self, lines: Sequence[_Points]) -> list[Check]:
+        sizes = self._published_sizes
+        checks = [points.check(sizes[points.key[0]]) for points in lines if self._tells(points)]
+        return [check for check in checks if check]
+
     def _tells(self, points: _Points) -> bool:
         beside = points.beside[-1]
         enough = beside == "" or 2 * beside >= paper()[_WORDS[self.beside]].get(points.key[0], 0)
-        return enough and len(points.sizes) >= _FOR_A_LAW
+        return enough and len(points.sizes) >= _FOR_A_LAW and points.key[0] in self._published_sizes
 
     @property
     def _published_sizes(self) -> dict[str, int]:

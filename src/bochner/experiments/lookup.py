@@ -9,6 +9,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from .records import Record
 from .svg import Plot
 from .tables import Table
@@ -44,3 +46,9 @@ def figures(records: Iterable[Record], name: str) -> list[float]:
 def has_fewer_rows(records: Sequence[Record]) -> bool:
     """Say whether records of a data set have noticeably fewer rows than the paper."""
     return max(figures(records, "n_rows")) < _FEWER * paper()["rows"].get(records[0]["setting"]["dataset"], 0)
+
+
+def has_fewer_features(record: Record) -> bool:
+    """Say whether features are so few, less than half of the paper's, that they tell nothing of its figures."""
+    setting = record["setting"]
+    return 2 * setting.get("n_components", np.inf) < paper()["features"].get(setting["dataset"], 0)

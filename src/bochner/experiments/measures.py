@@ -156,9 +156,7 @@ def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
     """Fit by squared errors, with length scale and penalty (per row) as given or chosen, and score on the test part."""
     data = in_precision(values, without_columns(values, split_anew(values, data)))
     X, y = some_rows(values, data)
-    model = _machine(values, data.task, "squared_error", verbose)
-    if not isinstance(values.get("alpha", "auto"), str):
-        model.set_params(alpha=values["alpha"] * len(X))
+    model = _machine(values, data.task, "squared_error", len(X), verbose)
     with warnings.catch_warnings():
         if "epochs" in values:  # ended early, as is wanted
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -168,13 +166,13 @@ def prediction(values: Values, data: Dataset, verbose: bool) -> Figures:
 
 
 def calibration(values: Values, data: Dataset, verbose: bool) -> Figures:
-    """Fit a classifier by a loss, and measure how far its probabilities can be trusted.
+    """Fit a classifier by a loss, else as in `prediction`, and measure how far its probabilities can be trusted.
 
     Those of squared errors are the scores, clipped; the paper's figures of about 0.7 must be those of their softmax,
     which it does not say.
     """
     X, y = some_rows(values, data)
-    model = _machine(values, data.task, values["loss"], verbose)
+    model = _machine(values, data.task, values["loss"], len(X), verbose)
     fitted, seconds = _fitted(model, X, y)
     probabilities = fitted.predict_proba(data.X_test)
     figures = {
@@ -200,9 +198,10 @@ def _room() -> int | None:
     return None if math.isinf(total) else int(_SHARE_OF_MEMORY * total / 2**20)
 
 
-def _machine(values: Values, task: str, loss: str, verbose: bool) -> Any:
-    kernel = kernel_of(values, values.get("length_scale", "auto"))
+def _machine(values: Values, task: str, loss: str, n_rows: int, verbose: bool) -> Any:
+    kernel, alpha = kernel_of(values, values.get("length_scale", "auto")), values.get("alpha", "auto")
     given = {"random_state": values["seed"], "verbose": verbose, "solver": values.get("solver", "auto")}
+    given["alpha"] = alpha if isinstance(alpha, str) else alpha * n_rows
     if values["method"] == "exact":
         estimators: tuple[Any, Any] = KernelRegressor, KernelClassifier
     else:
@@ -234,4 +233,5 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "smoothness": prediction,
     "epochs": prediction,
     "calibration": calibration,
+    "penalties": calibration,
 }
