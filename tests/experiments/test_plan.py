@@ -55,9 +55,17 @@ def test_a_setting_may_take_the_choices_of_another_seed():
         assert {n: v for n, v in setting.values.items() if n not in ("seed", "choices_of_seed")} == {
             n: v for n, v in chooser.values.items() if n != "seed"
         }
-    assert plan.with_choosers(taking[:1]) == [taking[0].chooser, taking[0]]
-    assert plan.with_choosers(settings) != list(settings)
-    assert {s.key for s in plan.with_choosers(settings)} == set(by_key)
+    assert plan.with_choosers(taking[:1]) == [taking[0], taking[0].chooser]
+    assert plan.with_choosers(settings) == list(settings)
+
+
+@pytest.mark.parametrize("choosing", [3, 1], ids=["not there", "does not choose"])
+def test_choices_must_be_of_a_setting_that_chooses(choosing, monkeypatch):
+    file = {"title": "", "about": "", "paper": "", "kind": "prediction", "grid": {"seed": [0, 1, 2]}}
+    file["set"] = [{"where": {"seed": [1, 2]}, "choices_of_seed": choosing}]
+    monkeypatch.setattr(plan, "_files", lambda: {"mine": file})
+    with pytest.raises(ValueError, match=r"no setting that chooses for 'mine 1 .': it must be 'mine .'"):
+        plan.read("mine")
 
 
 def test_rules_apply_in_their_order():

@@ -42,7 +42,7 @@ def reproduce(
     quick : bool, default=False
         The small version, on data that come with scikit-learn.
     wanted : mapping of str to list, optional
-        Values that settings must have: ``{"dataset": ["letter"]}``.
+        Values that settings must have: ``{"dataset": ["letter"]}``. Settings that choose for these are measured too.
     verbose : bool, default=False
         Show a progress bar with what is being measured, and those of fits that take longer than a second.
     tell : callable, optional
@@ -57,9 +57,7 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     # Of all experiments, since the page shows them all: a broken line is told before any work.
     done = [record for name in plan.names() for record in records.read(folder, name)]
-    # One seed of everything first, so that a run that is ended early has a bit of all.
-    order = datasets.names()
-    todo = sorted(records.missing(settings, done), key=lambda s: (s.values["seed"], order.index(s.values["dataset"])))
+    todo = sorted(records.missing(settings, done), key=_order)
     loaded: datasets.Dataset | None = None
     try:
         with progress_bar(verbose) as bar:
@@ -108,6 +106,11 @@ def progress(
         if total:
             found.append(Progressed(experiment.name, experiment.title, experiment.paper, total - len(left), total))
     return found
+
+
+def _order(setting: plan.Setting) -> tuple[bool, int, int]:
+    """One seed of everything first, so that a run that is ended early has a bit of all; what chooses before that."""
+    return setting.chooser is not None, setting.values["seed"], datasets.names().index(setting.values["dataset"])
 
 
 def _checked(folder: Path) -> Path:

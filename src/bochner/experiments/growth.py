@@ -17,58 +17,25 @@ Key = tuple[str, str, str]
 _WORDS = {"rows": "rows", "components": "features"}
 #: Points that a power law is seen by.
 _FOR_A_LAW = 3
-#: Part of the paper's number from which lines that have that number are continued to it, to see how far that can be.
-_PART = 1 / 8
+#: Share of the paper's number, which it rounds, that counts as all.
+_ALMOST = 0.99
 
 
 class End(NamedTuple):
     """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's.
 
-    It is continued if the paper's number is ``farther`` than the last point: so many times as large.
+    It is continued if the last point has a smaller number.
     """
 
     power: float
     size: int
     score: float
     published: float
-    farther: float
-
-    @property
-    def continued(self) -> bool:
-        """Whether the last point has a smaller number than the paper."""
-        return self.farther > 1.0
-
-
-class Check(NamedTuple):
-    """A line that was continued from its first part to its last point: the error expected there, and that measured."""
-
-    key: Key
-    beside: Any
-    sizes: list[int]
-    size: int
-    expected: float
-    measured: float
-
-    @property
-    def farther(self) -> float:
-        """How far the line was continued: to so many times its number."""
-        return self.size / self.sizes[-1]
-
-    @property
-    def ratio(self) -> float:
-        """How many times as large as expected the error is."""
-        return self.measured / self.expected
-
-    @property
-    def row(self) -> list[Any]:
-        """A row of a table."""
-        sizes = ", ".join(map(str, self.sizes))
-        scores = [f"{100.0 * (1.0 - error):.2f}" for error in (self.expected, self.measured)]
-        return [*self.key, self.beside, sizes, self.size, *scores, f"{self.ratio:.2f}"]
+    continued: bool
 
 
 @dataclass(frozen=True)
-class _Points:
+class Points:
     """Errors of a data set, kernel and method over a growing number; beside it the other number that each has."""
 
     key: Key
@@ -90,7 +57,7 @@ class _Points:
             return None
         last, at = self.sizes[-1], sizes[dataset]
         score = 100.0 * (1.0 - self.error_at(max(at, last)))
-        return End(self.power, at, score, published, at / last)
+        return End(self.power, at, score, published, continued=at > last)
 
     @property
     def power(self) -> float:
@@ -101,15 +68,24 @@ class _Points:
         """Continue by the power law from the last point."""
         return self.errors[-1] * (size / self.sizes[-1]) ** self.power
 
-    def check(self, size: int) -> Check | None:
-        """Continue the first part of a line that has the paper's number to that number, if it has points enough."""
-        n = sum(other <= _PART * self.sizes[-1] for other in self.sizes)
-        if n < _FOR_A_LAW or self.sizes[-1] < 0.99 * size:
+    @property
+    def checks(self) -> list[list[Any]]:
+        """Rows of a table: each three points that follow one another, continued to the last one."""
+        size, measured, found = self.sizes[-1], self.errors[-1], []
+        for n in range(_FOR_A_LAW, len(self.sizes)):
+            part = slice(n - _FOR_A_LAW, n)
+            expected = Points(self.key, self.sizes[part], self.beside[part], self.errors[part]).error_at(size)
+            scores = [f"{100.0 * (1.0 - error):.2f}" for error in (expected, measured)]
+            sizes = ", ".join(map(str, self.sizes[part]))
+            found.append([*self.key, self.beside[-1], sizes, size, *scores, f"{measured / expected:.2f}"])
+        return found
+
+    def gain(self, times: float) -> float | None:
+        """Give the last error, divided by that of so many times fewer, between points; None if they are not so few."""
+        size = self.sizes[-1] / times
+        if size < self.sizes[0]:
             return None
-        first = _Points(self.key, self.sizes[:n], self.beside[:n], self.errors[:n])
-        return Check(
-            self.key, self.beside[-1], first.sizes, self.sizes[-1], first.error_at(self.sizes[-1]), self.errors[-1]
-        )
+        return float(self.errors[-1] / np.exp(np.interp(np.log(size), np.log(self.sizes), np.log(self.errors))))
 
 
 @dataclass(frozen=True)
@@ -142,13 +118,13 @@ class Growth:
         if continued:
             names = [*columns, f"power of the {over}", f"{over} of the paper", "score there", "paper"]
             tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
-        if checks := self._checks(lines):
+        if checks := [row for points in lines if self._is_whole(points) for row in points.checks]:
             names = [*columns[:4], f"from {over}", f"to {over}", "score expected", "score measured", "errors, ratio"]
             note = (
-                "Lines that have the paper's number, continued to it from an eighth or less: how far the table above "
-                "can be trusted. The last column has the error measured, divided by the error expected."
+                "Lines that have the paper's number, continued to it from each three points before. The last column "
+                "has the error measured, divided by the error expected."
             )
-            tables.append(Table("How far continued lines can be trusted", names, [c.row for c in checks], note))
+            tables.append(Table("How far continued lines can be trusted", names, checks, note))
         return tables, self._plots(lines)
 
     def ends(self, records: Sequence[Record]) -> dict[Key, End]:
@@ -158,16 +134,14 @@ class Growth:
         }
         return {key: end for key, end in found.items() if end}
 
-    def checks(self, records: Sequence[Record]) -> list[Check]:
-        """Give what comes of continuing lines that need not be continued."""
-        return self._checks(self._lines(records))
+    def whole_lines(self, records: Sequence[Record]) -> list[Points]:
+        """Give the lines that need not be continued: they have the paper's number, and of the other one half."""
+        return [points for points in self._lines(records) if self._tells(points) and self._is_whole(points)]
 
-    def _checks(self, lines: Sequence[_Points]) -> list[Check]:
-        sizes = self._published_sizes
-        checks = [points.check(sizes[points.key[0]]) for points in lines if self._tells(points)]
-        return [check for check in checks if check]
+    def _is_whole(self, points: Points) -> bool:
+        return points.sizes[-1] >= _ALMOST * self._published_sizes.get(points.key[0], np.inf)
 
-    def _tells(self, points: _Points) -> bool:
+    def _tells(self, points: Points) -> bool:
         beside = points.beside[-1]
         enough = beside == "" or 2 * beside >= paper()[_WORDS[self.beside]].get(points.key[0], 0)
         return enough and len(points.sizes) >= _FOR_A_LAW and points.key[0] in self._published_sizes
@@ -176,20 +150,20 @@ class Growth:
     def _published_sizes(self) -> dict[str, int]:
         return paper()[_WORDS[self.over]]
 
-    def _plots(self, lines: Sequence[_Points]) -> list[Plot]:
+    def _plots(self, lines: Sequence[Points]) -> list[Plot]:
         by_plot: dict[str, list[Line]] = {}
         for points in lines:
             dataset, kernel, method = points.key
             by_plot.setdefault(f"{dataset}, {kernel}", []).append(Line(method, points.sizes, points.errors))
         return [Plot(title, _WORDS[self.over], "1 - score", drawn) for title, drawn in by_plot.items()]
 
-    def _lines(self, records: Sequence[Record]) -> list[_Points]:
+    def _lines(self, records: Sequence[Record]) -> list[Points]:
         found = []
         for (dataset, kernel, method), group in grouped(records, "dataset", "kernel", "method").items():
             by_size = {_number(r, self.over): r for r in sorted(group, key=lambda r: _number(r, self.over))}
             beside = [_number(record, self.beside) for record in by_size.values()]
             errors = [1.0 - record["figures"]["score"] for record in by_size.values()]
-            found.append(_Points((dataset, kernel, method), list(by_size), beside, errors))
+            found.append(Points((dataset, kernel, method), list(by_size), beside, errors))
         return found
 
 

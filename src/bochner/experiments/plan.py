@@ -85,8 +85,17 @@ def read(name: str, quick: bool = False) -> Experiment:
     file = _files()[name]
     part = file["quick"] if quick else file
     settings = tuple(Setting(name, file["kind"], values) for values in expanded(part))
+    _check_choosers(settings)
     beside = tuple(file.get("beside", ()))
     return Experiment(name, file["title"], file["about"], file["paper"], file["kind"], settings, beside)
+
+
+def _check_choosers(settings: Sequence[Setting]) -> None:
+    """Raise if choices are to be taken of a setting that is not there, or that does not choose."""
+    choosing = {setting.key for setting in settings if setting.chooser is None}
+    for setting in settings:
+        if setting.chooser and setting.chooser.key not in choosing:
+            raise ValueError(f"The plan has no setting that chooses for '{setting}': it must be '{setting.chooser}'.")
 
 
 def expanded(part: Values) -> Iterator[dict[str, Any]]:
@@ -125,7 +134,7 @@ def chosen(experiments: Sequence[Experiment], wanted: Mapping[str, list[str]]) -
 def with_choosers(settings: Sequence[Setting]) -> list[Setting]:
     """Add the settings whose choices others take, if they are not there."""
     choosers = [chooser for setting in settings if (chooser := setting.chooser)]
-    return list({setting.key: setting for setting in (*choosers, *settings)}.values())
+    return list({setting.key: setting for setting in (*settings, *choosers)}.values())
 
 
 def _check_known(settings: Sequence[Setting], of: str, name: str, values: Sequence[str]) -> None:

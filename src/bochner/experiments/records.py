@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -96,22 +97,36 @@ def _cut_unfinished(path: Path) -> None:
 
 def missing(settings: Iterable[Setting], records: Iterable[Record]) -> list[Setting]:
     """Give the settings that have no record yet."""
-    done = {_key(record) for record in records}
+    settings = list(settings)
+    done = {_key(record) for record in planned(settings, records)}
     return [setting for setting in settings if setting.key not in done]
 
 
 def planned(settings: Iterable[Setting], records: Iterable[Record]) -> list[Record]:
-    """Give the records of some settings: plans change, and what they had before is no seed of what they have."""
-    keys = {setting.key for setting in settings}
-    return [record for record in records if _key(record) in keys]
+    """Give the records of some settings: plans change, and what they had before is no seed of what they have.
+
+    Nor is what has the choices of a setting that was measured anew since, and chose others.
+    """
+    by_key = {_key(record): record for record in records}
+    of_settings = [(setting, by_key[setting.key]) for setting in settings if setting.key in by_key]
+    return [record for setting, record in of_settings if _is_as_chosen(setting, record, by_key)]
+
+
+def _is_as_chosen(setting: Setting, record: Record, by_key: Mapping[str, Record]) -> bool:
+    chooser = setting.chooser and by_key.get(setting.chooser.key)
+    return not chooser or all(math.isclose(taken, _choices(chooser)[name]) for name, taken in _choices(record).items())
 
 
 def choices(setting: Setting, records: Iterable[Record]) -> Values:
     """Give the length scale and the penalty (for each row) that another setting chose for one, if that is planned."""
-    if setting.chooser is None:
+    chooser = setting.chooser
+    if chooser is None:
         return {}
-    key = setting.chooser.key
-    found = next(record["figures"] for record in records if _key(record) == key)
+    return next(_choices(record) for record in records if _key(record) == chooser.key)
+
+
+def _choices(record: Record) -> dict[str, float]:
+    found = record["figures"]
     return {"length_scale": found["length scale"], "alpha": found["alpha"] / found["n_rows"]}
 
 

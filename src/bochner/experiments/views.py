@@ -170,6 +170,7 @@ def prediction(records: Sequence[Record]) -> View:
         "features",
         "length scale",
         "alpha",
+        "chosen by",
         "solver",
         "converged",
         "seconds",
@@ -177,8 +178,9 @@ def prediction(records: Sequence[Record]) -> View:
         "MB",
     ]
     how = (
-        "Standard deviations of the score over seeds. Seconds, tuning included, and memory: the largest over the "
-        "seeds. Length scale, penalty and solver are those of the first."
+        "Standard deviations of the score over seeds: of the features alone where the first seed has chosen for all, to "
+        "save time. Seconds, tuning included, and memory: the largest over the seeds. Length scale, penalty and solver "
+        "are those of the first."
     )
     return [table, Table("How these were fitted", names, details, how)], _beside_exact(records)
 
@@ -225,6 +227,7 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
         group[0]["setting"].get("n_components", ""),
         f"{found['length scale']:.3g}",
         f"{found['alpha']:.2g}",
+        "the first seed" if any("choices_of_seed" in record["setting"] for record in group) else "each seed",
         found["solver"],
         "yes" if all(figures(group, "converged")) else "no",
         f"{max(figures(group, 'fit seconds')):.1f}",
@@ -281,24 +284,23 @@ def _calibration_error(errors: Sequence[float], published: float | None, loss: s
 
 
 def penalties(records: Sequence[Record]) -> View:
-    """Calibration errors by penalty, beside the paper's: within their range or not."""
+    """Calibration errors by penalty, beside the paper's."""
     values = sorted({record["setting"]["alpha"] for record in records}, reverse=True)
-    rows, n_within, n_published = [], 0, 0
-    for (dataset, kernel, loss, method), group in grouped(records, "dataset", "kernel", "loss", "method").items():
-        published = paper()["calibration"].get(dataset, {}).get(kernel, {}).get(f"{loss}-{method}")
+    rows, distances = [], []
+    for (dataset, kernel, method), group in grouped(records, "dataset", "kernel", "method").items():
+        published = paper()["calibration"].get(dataset, {}).get(kernel, {}).get(f"log_loss-{method}", "")
         by_value = grouped(group, "alpha")
         cells = [_error_and_accuracy(by_value.get((value,), [])) for value in values]
-        rows.append([dataset, kernel, method, max(figures(group, "n_rows")), *cells, published or ""])
-        if published is not None:
-            errors, n_published = figures(group, "ece"), n_published + 1
-            n_within += min(errors) - _CALIBRATION_TOLERANCE <= published <= max(errors) + _CALIBRATION_TOLERANCE
-    columns = ["data", "kernel", "method", "rows", *(f"{value:.0e}" for value in values), "ECE, paper"]
+        rows.append([dataset, kernel, method, max(figures(group, "n_rows")), *cells, published])
+        if published != "":
+            distances.append(min(abs(error - published) for error in figures(group, "ece")))
+    columns = ["data", "kernel", "method", "rows", *(f"alpha / rows {value:g}" for value in values), "ECE, paper"]
     note = (
-        "Expected calibration errors, with accuracies (times 100) in brackets, by the penalty for each row. "
-        f"{n_within} of the paper's {n_published} figures are within the range of these errors, give or take "
-        f"{_CALIBRATION_TOLERANCE}."
+        "Expected calibration errors, with accuracies (times 100) in brackets, by the penalty. One of the penalties "
+        f"has the paper's figure, within {_CALIBRATION_TOLERANCE}, in "
+        f"{sum(distance <= _CALIBRATION_TOLERANCE for distance in distances)} of {len(distances)} cases."
     )
-    return [Table("Calibration by penalty", columns, rows, note)], []
+    return [Table("Errors by penalty", columns, rows, note)], []
 
 
 def _error_and_accuracy(records: Sequence[Record]) -> str:
