@@ -178,7 +178,7 @@ def prediction(records: Sequence[Record]) -> View:
         "MB",
     ]
     how = (
-        "Standard deviations of the score over seeds: of the features alone where the first seed has chosen for all, to "
+        "Standard deviations of the score over seeds: of the features alone where the first seed chose for all, to "
         "save time. Seconds, tuning included, and memory: the largest over the seeds. Length scale, penalty and solver "
         "are those of the first."
     )
