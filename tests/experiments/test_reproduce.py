@@ -172,9 +172,9 @@ def test_growth_is_continued_to_the_rows_of_the_paper():
     # Errors that fall with the root of the rows: 0.4 at 10,000 and 0.2 at 40,000.
     found = [growing(n, 1.0 - 40.0 / np.sqrt(n)) for n in (10_000, 20_000, 40_000)]
     (scores, continued), (plot,) = GROWTHS["rows"](found)
-    assert [row[4:] for row in scores.rows] == [[10_000, "60.00"], [20_000, "71.72"], [40_000, "80.00"]]
+    assert [row[5:] for row in scores.rows] == [[10_000, "60.00"], [20_000, "71.72"], [40_000, "80.00"]]
     (row,) = continued.rows
-    assert [str(cell) for cell in row[4:]] == ["40000", "80.00", "-0.50", "464000", "94.1 ▼", "95.5"]
+    assert [str(cell) for cell in row[5:]] == ["40000", "80.00", "-0.50", "464000", "94.1 ▼", "95.5"]
     assert len(plot.lines) == 1
 
 
@@ -183,7 +183,7 @@ def test_continued_lines_are_checked_where_their_end_is_known():
     line = [growing(n, 1.0 - 40.0 / np.sqrt(n)) for n in (10_000, 20_000, 40_000)]
     known, rows = [*line, growing(464_000, 1.0 - 80.0 / np.sqrt(464_000))], GROWTHS["rows"]
     (row,) = rows(known)[0][-1].rows
-    assert row[4:] == ["10000, 20000, 40000", 464_000, "94.13", "88.26", "2.00"]
+    assert row[5:] == ["10000, 20000, 40000", 464_000, "94.13", "88.26", "2.00"]
     assert len(rows([*line, growing(100_000, 0.9)])[0]) == 2  # not the paper's number
     assert len(rows(known[1:])[0]) == 2  # two points before it make no law
 
@@ -201,15 +201,25 @@ def test_growth_goes_on_in_other_experiments():
     assert GROWTHS["rows"].continuing([own], [same, other]) == [same]
 
 
+def test_lines_of_several_length_scales_are_apart():
+    found = [growing(n, 1.0 - c / np.sqrt(n), length_scale=c) for c in (30.0, 40.0) for n in (10_000, 20_000, 40_000)]
+    ends = GROWTHS["rows"].ends(found)[("covtype", "laplacian", "exact")]
+    assert [round(end.score, 1) for end in ends] == [95.6, 94.1]
+    (scores, _), plots = GROWTHS["rows"](found)
+    assert [row[3] for row in scores.rows] == [30.0] * 3 + [40.0] * 3
+    assert plots[0].title == "covtype, laplacian, length scale 30.0"
+    assert explained_by(("rows-given", found)) == ["8.50", "~rows-given"]
+
+
 def test_growth_is_continued_to_the_features_of_the_paper():
     found = [growing(50_000, 1.0 - 16.0 / np.sqrt(p), method="orf", n_components=p) for p in (4096, 16_384)]
     other = growing(20_000, 0.9, method="orf", n_components=32_768)
     widths = GROWTHS["widths"]
     assert widths.continuing(found[:1], [found[1], other]) == found[1:]
     (scores, continued), _ = widths(found)
-    assert [row[3:] for row in scores.rows] == [[50_000, 4096, "75.00"], [50_000, 16_384, "87.50"]]
+    assert [row[4:] for row in scores.rows] == [[50_000, 4096, "75.00"], [50_000, 16_384, "87.50"]]
     (row,) = continued.rows
-    assert [str(cell) for cell in row[4:]] == ["16384", "87.50", "-0.50", "55296", "93.2 ▲", "89.0"]
+    assert [str(cell) for cell in row[5:]] == ["16384", "87.50", "-0.50", "55296", "93.2 ▲", "89.0"]
 
 
 def test_deviations_over_seeds_are_shown_beside_the_papers():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from .svg import Line, Plot
 from .tables import Table, compared
 
 Key = tuple[str, str, str]
+_NAMES = ("dataset", "kernel", "method", "length_scale")
 _WORDS = {"rows": "rows", "components": "features"}
 #: Points that a power law is seen by.
 _FOR_A_LAW = 3
@@ -24,7 +25,7 @@ _ALMOST = 0.99
 class End(NamedTuple):
     """Where points lead: the power of their law, the paper's number, the score there (times 100), and the paper's.
 
-    It is continued if the last point has a smaller number.
+    It is continued if the last point has a smaller number. The last point may not have converged.
     """
 
     power: float
@@ -32,22 +33,30 @@ class End(NamedTuple):
     score: float
     published: float
     continued: bool
+    converged: bool
 
 
 @dataclass(frozen=True)
 class Points:
-    """Errors of a data set, kernel and method over a growing number; beside it the other number that each has."""
+    """Errors of a data set, kernel, method and length scale over a growing number; beside it the other number."""
 
     key: Key
+    length_scale: Any
     sizes: list[int]
     beside: list[Any]
     errors: list[float]
+    converged: list[bool]
+
+    @property
+    def name(self) -> list[Any]:
+        """The first cells of a row of a table."""
+        return [*self.key, self.length_scale]
 
     @property
     def rows(self) -> list[list[Any]]:
         """Rows of a table."""
         points = zip(self.beside, self.sizes, self.errors, strict=True)
-        return [[*self.key, beside, size, f"{100.0 * (1.0 - error):.2f}"] for beside, size, error in points]
+        return [[*self.name, beside, size, f"{100.0 * (1.0 - error):.2f}"] for beside, size, error in points]
 
     def end(self, sizes: dict[str, int]) -> End | None:
         """Continue to the paper's number, if it is larger."""
@@ -57,7 +66,7 @@ class Points:
             return None
         last, at = self.sizes[-1], sizes[dataset]
         score = 100.0 * (1.0 - self.error_at(max(at, last)))
-        return End(self.power, at, score, published, continued=at > last)
+        return End(self.power, at, score, published, at > last, self.converged[-1])
 
     @property
     def power(self) -> float:
@@ -74,10 +83,10 @@ class Points:
         size, measured, found = self.sizes[-1], self.errors[-1], []
         for n in range(_FOR_A_LAW, len(self.sizes)):
             part = slice(n - _FOR_A_LAW, n)
-            expected = Points(self.key, self.sizes[part], self.beside[part], self.errors[part]).error_at(size)
+            expected = replace(self, sizes=self.sizes[part], errors=self.errors[part]).error_at(size)
             scores = [f"{100.0 * (1.0 - error):.2f}" for error in (expected, measured)]
             sizes = ", ".join(map(str, self.sizes[part]))
-            found.append([*self.key, self.beside[-1], sizes, size, *scores, f"{measured / expected:.2f}"])
+            found.append([*self.name, self.beside[-1], sizes, size, *scores, f"{measured / expected:.2f}"])
         return found
 
     def gain(self, times: float) -> float | None:
@@ -98,7 +107,7 @@ class Growth:
     @property
     def line(self) -> tuple[str, ...]:
         """What the records of one line have in common."""
-        return ("dataset", "kernel", "method", "n_" + self.beside, "without", "seed")
+        return (*_NAMES, "n_" + self.beside, "without", "seed")
 
     def continuing(self, records: Sequence[Record], others: Iterable[Record]) -> list[Record]:
         """Give those of other records that continue the lines of some."""
@@ -108,7 +117,7 @@ class Growth:
     def __call__(self, records: Sequence[Record]) -> View:
         """Give a table and plots of the lines, and a table of where they lead."""
         lines, over = self._lines(records), _WORDS[self.over]
-        columns = ["data", "kernel", "method", _WORDS[self.beside], over, "score"]
+        columns = ["data", "kernel", "method", "length scale", _WORDS[self.beside], over, "score"]
         tables = [Table(f"Scores over the number of {over}", columns, [row for points in lines for row in points.rows])]
         continued = []
         for points in lines:
@@ -119,7 +128,7 @@ class Growth:
             names = [*columns, f"power of the {over}", f"{over} of the paper", "score there", "paper"]
             tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
         if checks := [row for points in lines if self._is_whole(points) for row in points.checks]:
-            names = [*columns[:4], f"from {over}", f"to {over}", "score expected", "score measured", "errors, ratio"]
+            names = [*columns[:5], f"from {over}", f"to {over}", "score expected", "score measured", "errors, ratio"]
             note = (
                 "Lines that have the paper's number, continued to it from each three points before. The last column "
                 "has the error measured, divided by the error expected."
@@ -127,12 +136,13 @@ class Growth:
             tables.append(Table("How far continued lines can be trusted", names, checks, note))
         return tables, self._plots(lines)
 
-    def ends(self, records: Sequence[Record]) -> dict[Key, End]:
+    def ends(self, records: Sequence[Record]) -> dict[Key, list[End]]:
         """Give where lines of three points or more lead, if they have the paper's other number, or half of it."""
-        found = {
-            points.key: points.end(self._published_sizes) for points in self._lines(records) if self._tells(points)
-        }
-        return {key: end for key, end in found.items() if end}
+        found: dict[Key, list[End]] = {}
+        for points in self._lines(records):
+            if self._tells(points) and (end := points.end(self._published_sizes)):
+                found.setdefault(points.key, []).append(end)
+        return found
 
     def whole_lines(self, records: Sequence[Record]) -> list[Points]:
         """Give the lines that need not be continued: they have the paper's number, and of the other one half."""
@@ -154,16 +164,20 @@ class Growth:
         by_plot: dict[str, list[Line]] = {}
         for points in lines:
             dataset, kernel, method = points.key
-            by_plot.setdefault(f"{dataset}, {kernel}", []).append(Line(method, points.sizes, points.errors))
+            title = ", ".join([dataset, kernel, *([f"length scale {points.length_scale}"] * bool(points.length_scale))])
+            by_plot.setdefault(title, []).append(Line(method, points.sizes, points.errors))
         return [Plot(title, _WORDS[self.over], "1 - score", drawn) for title, drawn in by_plot.items()]
 
     def _lines(self, records: Sequence[Record]) -> list[Points]:
         found = []
-        for (dataset, kernel, method), group in grouped(records, "dataset", "kernel", "method").items():
+        for (dataset, kernel, method, length_scale), group in grouped(records, *_NAMES).items():
             by_size = {_number(r, self.over): r for r in sorted(group, key=lambda r: _number(r, self.over))}
-            beside = [_number(record, self.beside) for record in by_size.values()]
-            errors = [1.0 - record["figures"]["score"] for record in by_size.values()]
-            found.append(Points((dataset, kernel, method), list(by_size), beside, errors))
+            line = list(by_size.values())
+            beside = [_number(record, self.beside) for record in line]
+            errors = [1.0 - record["figures"]["score"] for record in line]
+            converged = [record["figures"].get("converged", True) for record in line]
+            key = dataset, kernel, method
+            found.append(Points(key, length_scale or "", list(by_size), beside, errors, converged))
         return found
 
 

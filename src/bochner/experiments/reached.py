@@ -213,15 +213,12 @@ def _found(kind: str, records: Sequence[Record]) -> dict[Key, _Found]:
     groups: dict[Any, list[Record]] = grouped(records, "dataset", "kernel", "method")
     if kind not in GROWTHS:
         return {key: _scores(group) for key, group in groups.items()}
-    return {
-        key: _Found(
-            (end.score,),
-            _CONTINUED if end.continued else _MEASURED,
-            any(map(_is_given, groups[key])),
-            all(figures(groups[key], "converged")),
-        )
-        for key, end in GROWTHS[kind].ends(records).items()
-    }
+    found = {}
+    for key, ends in GROWTHS[kind].ends(records).items():
+        rank = _CONTINUED if any(end.continued for end in ends) else _MEASURED
+        scores, converged = tuple(end.score for end in ends), all(end.converged for end in ends)
+        found[key] = _Found(scores, rank, any(map(_is_given, groups[key])), converged)
+    return found
 
 
 def _scores(records: Sequence[Record]) -> _Found:
