@@ -34,7 +34,7 @@ ABOUT = Experiment(
     "ORF, beside a figure of RFF that was not measured; it must be near to the paper's figures of both. The "
     "difference is that of what was measured, with choices by held-out rows, for the paper's number of rows; else of "
     "what is continued to it; else of fewer rows: not of what is nearest. Where it is more than half a point, the "
-    "last column has what may explain it, the first of these. A given choice, the nearest of all that were tried, "
+    "next column has what may explain it, the first of these. A given choice, the nearest of all that were tried, "
     "that leads to the figure within half a point: it shows what would lead there, not that the paper made it. Two "
     "scores, the nearest on either side and at most five points apart, of experiments that differ in what the paper "
     "does not say. Rows that are not here, of kmnist and svhn: the scores that so many times as many rows would make "
@@ -117,7 +117,7 @@ class _Figure:
     def row(self, names: Iterable[str]) -> list[Any]:
         cells = [self.found[name].cell(self.published) if name in self.found else "" for name in names]
         difference = self.told.marked(f"{self.told.difference(self.published):.2f}")
-        return [*self.key, self.published, *cells, difference, "" if self.reached else self.explained.text]
+        return [*self.key, self.published, difference, "" if self.reached else self.explained.text, *cells]
 
     @cached_property
     def explained(self) -> _Explained:
@@ -166,7 +166,7 @@ def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
     apart = [figure for figure in all_of_them if figure.apart]
     if not apart:
         return None
-    columns = ["data", "kernel", "method", "paper", *by_name, "differs by", "may be explained by"]
+    columns = ["data", "kernel", "method", "paper", "differs by", "may be explained by", *by_name]
     rows, note = [figure.row(by_name) for figure in apart], _counted(all_of_them)
     return [Table("Figures that differ by more than half a point", columns, rows, note)], []
 
