@@ -68,7 +68,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 USERS = sorted(
     [
         *PACKAGE.glob("cli/*.py"),
-        *PACKAGE.glob("experiments/*.py"),
+        *PACKAGE.glob("experiments/**/*.py"),
         *(path for name in ("benchmarks", "experiments") for path in ROOT.glob(f"{name}/**/*.py")),
     ]
 )

@@ -230,7 +230,7 @@ def test_deviations_over_seeds_are_shown_beside_the_papers():
         {"setting": setting | {"seed": seed}, "figures": figures | {"score": score, "fit seconds": 1.0}} | rest
         for seed, score in enumerate((0.970, 0.974, 0.978))
     ]
-    (_, fitted), _ = views.prediction(found)
+    (_, fitted), _ = views.KINDS["prediction"](found)
     assert fitted.rows[0][3:6] == [3, "0.40", 0.0621]
 
 
@@ -244,7 +244,7 @@ def test_calibration_by_penalty_is_shown_beside_the_paper():
         }
 
     found = [calibrated(1e-8, 0.03, "exact"), calibrated(1e-4, 0.015, "exact"), calibrated(1e-4, 0.1, "orf")]
-    (table,), _ = views.penalties(found)
+    (table,), _ = views.KINDS["penalties"](found)
     assert table.columns[4:] == ["alpha / rows 0.0001", "alpha / rows 1e-08", "ECE, paper"]
     assert [row[2:] for row in table.rows] == [
         ["exact", 6000, "0.015 (97.0)", "0.030 (97.0)", 0.018],
@@ -255,7 +255,7 @@ def test_calibration_by_penalty_is_shown_beside_the_paper():
 
 def test_epochs_are_shown_beside_the_paper():
     found = [growing(20_000, score, epochs=n, length_scale=1.0) for n, score in ((4, 0.9), (1, 0.8))]
-    (table,), _ = views.epochs([*found, growing(20_000, 0.7, epochs=4, length_scale=2.0)])
+    (table,), _ = views.KINDS["epochs"]([*found, growing(20_000, 0.7, epochs=4, length_scale=2.0)])
     assert table.columns[3:] == ["length scale", "1 epoch", "4 epochs", "exact, paper"]
     assert table.rows == [
         ["covtype", "laplacian", 20_000, 1.0, "80.00", "90.00", 95.5],

@@ -52,3 +52,8 @@ def has_fewer_features(record: Record) -> bool:
     """Say whether features are so few, less than half of the paper's, that they tell nothing of its figures."""
     setting = record["setting"]
     return 2 * setting.get("n_components", np.inf) < paper()["features"].get(setting["dataset"], 0)
+
+
+def in_order(values: Iterable[Any], order: Sequence[Any]) -> list[Any]:
+    """Sort by an order; what it does not have comes last."""
+    return sorted(set(values), key=lambda v: (order.index(v) if v in order else len(order), str(v)))
