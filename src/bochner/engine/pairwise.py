@@ -4,7 +4,7 @@ L1 distances, and Euclidean ones in few dimensions, come from differences. In ma
 product, ``|a|^2 + |b|^2 - 2 a.b``, which is fast and loses the digits of pairs that are much closer to each other than
 to the origin. Such near pairs are found by that very comparison and done again by differences in float64; a tile with
 many of them is done again whole by a product in float64. So small distances are right to the last digits, and equal
-points give exactly the function at zero.
+points give exactly the function at zero. Where most tiles would be done again, all are done in float64 at once.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ _FEW_DIMENSIONS = 16
 _CHEAP_DIMENSION = 32
 #: Share of near pairs beyond which a float32 tile is done again in float64.
 _MANY = 1 / 64
+#: Tiles that are looked at to see whether most would be done again, along each side, and rows and columns of each.
+_LOOKED_AT, _LOOK_SIDE = 8, 32
 #: Near pairs that are quicker by the function itself than by looking them up.
 _FEW = 64
 _NONE = np.empty((0, 2), dtype=np.int64)
@@ -85,13 +87,23 @@ class ProductTiles:
 
     def __post_init__(self) -> None:
         precise = self.dtype == np.float64 or self.a.dimension <= _CHEAP_DIMENSION
-        precise = precise or max(self.a.reach, self.b.reach) > _LARGEST_SINGLE
+        precise = precise or max(self.a.reach, self.b.reach) > _LARGEST_SINGLE or self._mostly_near()
         self.compute = np.float64 if precise else np.float32
         self._left, self._left_norms = left = self.a.rounded(self.compute)
         self._right, self._right_norms = left if self.a is self.b else self.b.rounded(self.compute)
         self._typical, self._largest = _range_of(self._left_norms, self._right_norms)
         self._tables: dict[Any, Table] = {}
         self._table(self.compute)
+
+    def _mostly_near(self) -> bool:
+        """Look at a few tiles: if most have many near pairs, each would be done in float32 for nothing."""
+        if len(self.a) * len(self.b) < TILE_ROWS * TILE_COLUMNS * _LOOKED_AT:
+            return False
+        left, right = (points.whitened(_looked_at(len(points))) for points in (self.a, self.b))
+        lengths = squared_norms(left)[:, None] + squared_norms(right)
+        near = lengths - 2.0 * left @ right.T < near_threshold(np.float32, self.dtype) * lengths
+        shares = near.reshape(_LOOKED_AT, _LOOK_SIDE, _LOOKED_AT, _LOOK_SIDE).mean(axis=(1, 3))
+        return bool((shares > _MANY).mean() > 0.5)
 
     def _table(self, dtype: Any) -> Table:
         if dtype not in self._tables:
@@ -305,6 +317,12 @@ def _tile(tiles: Tiles, rows: slice, columns: slice) -> Array:
     if tiles.a is tiles.b:
         _set_diagonal(tile, rows.start - columns.start)
     return tile
+
+
+def _looked_at(n: int) -> NDArray[np.intp]:
+    """Give the rows of a few tiles, evenly spread over all."""
+    starts = np.linspace(0, max(0, n - _LOOK_SIDE), _LOOKED_AT).astype(np.intp)
+    return np.minimum(starts[:, None] + np.arange(_LOOK_SIDE), n - 1).ravel()
 
 
 def _range_of(left: Array, right: Array) -> tuple[float, float]:

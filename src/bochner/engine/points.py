@@ -43,7 +43,7 @@ class Points:
         """A bound of the whitened coordinates."""
         return float(max(self.raw.max(), -float(self.raw.min())) * abs(self.whitening).sum(axis=0).max())
 
-    def whitened(self, rows: slice) -> NDArray[np.float64]:
+    def whitened(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float64]:
         """Whiten some rows in float64."""
         if self._mixed is not None:
             return self._mixed[rows]
