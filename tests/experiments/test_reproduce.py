@@ -244,13 +244,15 @@ def test_calibration_by_penalty_is_shown_beside_the_paper():
         }
 
     found = [calibrated(1e-8, 0.03, "exact"), calibrated(1e-4, 0.015, "exact"), calibrated(1e-4, 0.1, "orf")]
-    (table,), _ = views.KINDS["penalties"](found)
+    (alone,), _ = views.KINDS["penalties"](found)
+    assert "in 1 of 2 cases; in 0 more" in alone.note
+    (table,), _ = views.KINDS["penalties"]([*found, calibrated(1e-8, 0.001, "orf")])
     assert table.columns[4:] == ["alpha / rows 0.0001", "alpha / rows 1e-08", "ECE, paper"]
     assert [row[2:] for row in table.rows] == [
         ["exact", 6000, "0.015 (97.0)", "0.030 (97.0)", 0.018],
-        ["orf", 6000, "0.100 (97.0)", "", 0.013],
+        ["orf", 6000, "0.100 (97.0)", "0.001 (97.0)", 0.013],
     ]
-    assert table.note.endswith("in 1 of 2 cases.")
+    assert "in 1 of 2 cases; in 1 more" in table.note
 
 
 def test_epochs_are_shown_beside_the_paper():

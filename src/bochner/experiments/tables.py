@@ -26,7 +26,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts, numbers and cells."""
+    """Rows of texts, numbers and cells; below them a note, each line a paragraph."""
 
     title: str
     columns: Sequence[str]
@@ -37,13 +37,13 @@ class Table:
         """Write as Markdown."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
         body = "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-        return f"### {self.title}\n\n{body}\n" + (f"\n{self.note}\n" if self.note else "")
+        return f"### {self.title}\n\n{body}\n" + "".join(f"\n{line}\n" for line in self.note.splitlines())
 
     def html(self) -> str:
         """Write as HTML, in a box that scrolls where the table is wider than the screen."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "\n".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in self.rows)
-        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        note = "".join(f"<p>{escape(line)}</p>" for line in self.note.splitlines())
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f'<h3>{escape(self.title)}</h3><div class="wide">{table}</div>{note}'
 
