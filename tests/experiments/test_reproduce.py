@@ -132,12 +132,13 @@ def test_what_is_wrong_is_told_before_any_work(arguments, said, tmp_path, capsys
 
 
 def test_a_folder_of_data_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
-    arguments = ["reproduce", "table-5", "--dataset", "letter", "--output", str(tmp_path)]
+    arguments = ["reproduce", "table-5", "--dataset", "letter", "--output", str(tmp_path / "results")]
     assert main([*arguments, "--data", "/nowhere/at/all"]) == 2
     assert "'/nowhere/at/all' does not exist" in capsys.readouterr().err
     monkeypatch.setenv("BOCHNER_DATA", "/nowhere/else")
     assert main(arguments) == 2
     assert "'/nowhere/else', which the variable BOCHNER_DATA names, does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("more", [[], ["--list"]])

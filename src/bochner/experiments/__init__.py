@@ -54,11 +54,12 @@ def reproduce(
     """
     folder = _checked(Path(folder))
     settings = plan.with_choosers(plan.chosen(_planned(experiments, quick), wanted or {}))
-    folder.mkdir(parents=True, exist_ok=True)
     # Of all experiments, since the page shows them all: a broken line is told before any work.
     done = [record for name in plan.names() for record in records.read(folder, name)]
     todo = sorted(records.missing(settings, done), key=_order)
-    loaded: datasets.Dataset | None = None
+    # Data that are not to be had are told before anything is written.
+    loaded = datasets.load(todo[0].values["dataset"], data) if todo else None
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with progress_bar(verbose) as bar:
             for number, setting in enumerate(todo):
