@@ -357,6 +357,22 @@ def test_rows_that_are_not_here_explain_what_they_bring_elsewhere():
     assert explained_by(halved, own=own) == ["7.00", ""]
 
 
+def test_rows_that_are_not_here_explain_what_they_bring_to_a_small_copy():
+    own = growing(6_000, 0.80, dataset="kmnist", method="orf", n_components=50_176)  # 89.9 in the paper
+    own["figures"]["all rows"] = 6_000
+
+    def line(n_components, dataset="kmnist", kernel="laplacian"):
+        points = ((600, 0.5), (6_000, 0.75))
+        common = {"method": "orf", "dataset": dataset, "kernel": kernel, "n_components": n_components}
+        return "rows-small", [growing(n, score, **common) for n, score in points]
+
+    assert explained_by(line(5_018), own=own) == ["9.90", "10.0 times the rows: 90.0 – 90.0"]
+    assert explained_by(line(10_000), own=own) == ["9.90", ""]  # not the paper's proportion
+    assert explained_by(line(5_018, kernel="matern"), own=own) == ["9.90", ""]
+    tables_of_copy, _ = views.KINDS["rows"](line(5_018)[1])
+    assert [table.title for table in tables_of_copy] == ["Scores over the number of rows"]  # it leads nowhere
+
+
 def test_a_machine_is_ended_after_its_epochs():
     values = {"seed": 0, "kernel": "laplacian", "method": "exact", "length_scale": 1.0, "alpha": 1e-6, "n_rows": 300}
     data = datasets.load("diabetes")
