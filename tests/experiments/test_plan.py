@@ -11,7 +11,7 @@ PLANS = [plan.read(name, quick) for name in plan.names() for quick in (False, Tr
 
 def test_the_papers_tables_and_figures_have_plans():
     of_the_paper = ["table-5", "table-3", "errors", "speed"]
-    over_rows = ["rows", "rows-given", "rows-small"]
+    over_rows = ["rows", "rows-given", "small-copy"]
     explaining = ["features", "epochs", "columns", "choices", "splits", "all-rows", "smoothness"]
     added = ["unit-scale", "penalties", "columns-given"]
     assert plan.names() == [*of_the_paper, "exponents", *over_rows, *explaining, *added]

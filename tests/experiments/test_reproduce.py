@@ -357,20 +357,30 @@ def test_rows_that_are_not_here_explain_what_they_bring_elsewhere():
     assert explained_by(halved, own=own) == ["7.00", ""]
 
 
+def copied(n_rows, score, kernel="laplacian", alpha="auto"):
+    return growing(n_rows, score, dataset="kmnist", method="orf", n_components=5_000, kernel=kernel, alpha=alpha)
+
+
 def test_rows_that_are_not_here_explain_what_they_bring_to_a_small_copy():
-    own = growing(6_000, 0.80, dataset="kmnist", method="orf", n_components=50_176)  # 89.9 in the paper
+    own = growing(6_000, 0.80, dataset="kmnist", method="orf", n_components=50_000)  # 89.9 in the paper
     own["figures"]["all rows"] = 6_000
+    halved, less = copied(6_000, 0.75), copied(6_000, 0.7, alpha=1e-6)
+    assert explained_by(("small-copy", [copied(600, 0.5), halved]), own=own) == [
+        "9.90",
+        "10.0 times the rows: 90.0 – 90.0",
+    ]
+    found = [copied(600, 0.5), halved, less]
+    assert explained_by(("small-copy", found), own=own) == ["9.90", "10.0 times the rows: 88.0 – 90.0"]
+    assert explained_by(("small-copy", [copied(600, 0.5), less]), own=own) == ["9.90", ""]  # 88.0 is not 89.9
+    of_another = [copied(600, 0.5, "matern"), copied(6_000, 0.75, "matern")]
+    assert explained_by(("small-copy", of_another), own=own) == ["9.90", ""]
 
-    def line(n_components, dataset="kmnist", kernel="laplacian"):
-        points = ((600, 0.5), (6_000, 0.75))
-        common = {"method": "orf", "dataset": dataset, "kernel": kernel, "n_components": n_components}
-        return "rows-small", [growing(n, score, **common) for n, score in points]
 
-    assert explained_by(line(5_018), own=own) == ["9.90", "10.0 times the rows: 90.0 – 90.0"]
-    assert explained_by(line(10_000), own=own) == ["9.90", ""]  # not the paper's proportion
-    assert explained_by(line(5_018, kernel="matern"), own=own) == ["9.90", ""]
-    tables_of_copy, _ = views.KINDS["rows"](line(5_018)[1])
-    assert [table.title for table in tables_of_copy] == ["Scores over the number of rows"]  # it leads nowhere
+def test_small_copies_are_shown_beside_the_paper():
+    found = [copied(600, 0.5), copied(6_000, 0.75), copied(6_000, 0.7, alpha=1e-6), copied(600, 0.4, "matern")]
+    (table,), _ = views.KINDS["copy"](found)
+    assert table.columns[4:] == ["rows", "score", "rows", "score", "length scale 1, alpha / rows 1e-06", "paper"]
+    assert table.rows == [["kmnist", "laplacian", "orf", 5_000, 600, "50.00", 6_000, "75.00", "70.00", 89.9]]
 
 
 def test_a_machine_is_ended_after_its_epochs():

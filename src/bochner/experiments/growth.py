@@ -20,8 +20,6 @@ _WORDS = {"rows": "rows", "components": "features"}
 _FOR_A_LAW = 3
 #: Share of the paper's number, which it rounds, that counts as all.
 _ALMOST = 0.99
-#: How far a proportion may be from the paper's.
-_NEAR = 0.01
 
 
 class End(NamedTuple):
@@ -123,7 +121,7 @@ class Growth:
         tables = [Table(f"Scores over the number of {over}", columns, [row for points in lines for row in points.rows])]
         continued = []
         for points in lines:
-            if not self._is_small_copy(points) and (end := points.end(self._published_sizes)):
+            if end := points.end(self._published_sizes):
                 there = compared([end.score], end.published, 1, TOLERANCE)
                 continued.append([*points.rows[-1], f"{end.power:.2f}", end.size, there, end.published])
         if continued:
@@ -149,16 +147,6 @@ class Growth:
     def whole_lines(self, records: Sequence[Record]) -> list[Points]:
         """Give the lines that need not be continued: they have the paper's number, and of the other one half."""
         return [points for points in self._lines(records) if self._tells(points) and self._is_whole(points)]
-
-    def small_copies(self, records: Sequence[Record]) -> list[Points]:
-        """Give the lines that end with the paper's proportion of both numbers, each smaller than the paper's."""
-        return [points for points in self._lines(records) if self._is_small_copy(points)]
-
-    def _is_small_copy(self, points: Points) -> bool:
-        size, beside = (paper()[_WORDS[name]].get(points.key[0]) for name in (self.over, self.beside))
-        if points.beside[-1] == "" or not (size and beside) or self._is_whole(points):
-            return False
-        return abs((points.sizes[-1] / size) / (points.beside[-1] / beside) - 1.0) <= _NEAR
 
     def _is_whole(self, points: Points) -> bool:
         return points.sizes[-1] >= _ALMOST * self._published_sizes.get(points.key[0], np.inf)

@@ -229,6 +229,7 @@ KINDS: dict[str, Callable[[Values, Dataset, bool], Figures]] = {
     "prediction": prediction,
     "rows": prediction,
     "widths": prediction,
+    "copy": prediction,
     "choices": prediction,
     "smoothness": prediction,
     "epochs": prediction,

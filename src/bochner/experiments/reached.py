@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import copies
 from .growth import GROWTHS, Key, Points
 from .lookup import PUBLISHED, TOLERANCE, View, figures, grouped, has_fewer_features, has_fewer_rows, paper
 from .plan import Experiment
@@ -44,7 +45,7 @@ _LEGEND = (
     "figure (which does not show that the paper made it); two scores, the nearest on either side and at most five "
     "points apart, of experiments that differ in what the paper does not say; of kmnist and svhn, the scores, within "
     "half a point, that so many times as many rows would make of ours, if they brought what they bring to the "
-    "other two data sets of images, or to a small copy, with so many times fewer rows and features (rows-small).",
+    "other two data sets of images, or to a small copy, with so many times fewer rows and features (small-copy).",
 )
 
 
@@ -94,12 +95,16 @@ class _Explained:
 
 @dataclass(frozen=True)
 class _Figure:
-    """A figure of the paper, what experiments have for it, and lines of scores over rows that tell what rows bring."""
+    """A figure of the paper, what experiments have for it, and what tells the use of more rows.
+
+    These are lines of scores over rows that need no continuing, and the gains of a small copy.
+    """
 
     key: Key
     published: float
     found: Mapping[str, _Found]
     lines: Sequence[Points]
+    of_copy: Sequence[float]
 
     @cached_property
     def told(self) -> _Found:
@@ -147,7 +152,7 @@ class _Figure:
         """Look whether the rows that are not here can make the difference."""
         first = self.found[_FIRST]
         alike = [line for line in self.lines if (line.key[2] == "exact") == (self.key[2] == "exact")]
-        gains = [gain for line in alike if (gain := line.gain(first.lacking)) is not None]
+        gains = [gain for line in alike if (gain := line.gain(first.lacking)) is not None] + [*self.of_copy]
         if first.lacking == 1.0 or not gains:
             return None
         error = 100.0 - first.scores[0]
@@ -160,15 +165,14 @@ def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
     """Set the scores of all experiments beside the paper's, where those of the first are not the same."""
     by_name = {e.name: _found(e.kind, records) for e, records in found if e.kind in _BEARING}
     by_name = {name: scores for name, scores in by_name.items() if scores}
-    over_rows = [records for e, records in found if e.kind == "rows"]
-    images = [line for records in over_rows for line in _of_images(records)]
-    copies = [line for records in over_rows for line in GROWTHS["rows"].small_copies(records)]
+    lines = [line for e, records in found if e.kind == "rows" for line in _of_images(records)]
+    gains = {key: by for e, records in found if e.kind == "copy" for key, by in copies.gains(records).items()}
     all_of_them = []
     for key, published in _published():
         if key in by_name.get(_FIRST, {}):
             of_key = {name: one for name, scores in by_name.items() if (one := _of(scores, key))}
-            lines = [*images, *(line for line in copies if line.key[:2] == key[:2])]
-            all_of_them.append(_Figure(key, published, of_key, lines))
+            of_copy = [] if key[2] == "exact" else gains.get((*key[:2], "orf"), [])
+            all_of_them.append(_Figure(key, published, of_key, lines, of_copy))
     apart = [figure for figure in all_of_them if figure.apart]
     if not apart:
         return None

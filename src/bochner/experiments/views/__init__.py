@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .. import copies
 from ..growth import GROWTHS
 from ..lookup import View
 from ..records import Record
@@ -19,6 +20,7 @@ KINDS: dict[str, Callable[[Sequence[Record]], View]] = {
     "speed": speed,
     "prediction": prediction,
     **GROWTHS,
+    "copy": copies.view,
     "calibration": calibration,
     "penalties": penalties,
     "choices": choices,

@@ -1,0 +1,47 @@
+"""Small copies of what is not here: fewer rows and features, in the paper's proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .growth import Key
+from .lookup import View, figures, grouped, paper
+from .records import Record
+from .tables import Table
+
+_HELD_OUT = "auto"
+
+
+def gains(records: Sequence[Record]) -> dict[Key, list[float]]:
+    """Say by what more rows multiply the errors of copies, for each choice that the last have."""
+    found: dict[Key, list[float]] = {}
+    for (dataset, kernel, method), (few, many) in _ends(records).items():
+        (first,), last = figures(few, "score"), figures(many, "score")
+        found[dataset, kernel, method] = [(1.0 - score) / (1.0 - first) for score in last]
+    return found
+
+
+def view(records: Sequence[Record]) -> View:
+    """Scores of copies, with few rows and with many, beside the paper's."""
+    given = sorted({record["setting"]["alpha"] for record in records} - {_HELD_OUT}, reverse=True)
+    rows = []
+    for (dataset, kernel, method), ends in _ends(records).items():
+        row = [dataset, kernel, method, ends[0][0]["setting"]["n_components"]]
+        for group, values in zip(ends, ([_HELD_OUT], [_HELD_OUT, *given]), strict=True):
+            scores = {record["setting"]["alpha"]: f"{100.0 * record['figures']['score']:.2f}" for record in group}
+            row += [max(figures(group, "n_rows")), *(scores.get(value, "") for value in values)]
+        rows.append([*row, paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method, "")])
+    with_given = [f"length scale 1, alpha / rows {value:g}" for value in given]
+    columns = ["data", "kernel", "method", "features", "rows", "score", "rows", "score", *with_given, "paper"]
+    return [Table("Scores with few rows and with many", columns, rows)], []
+
+
+def _ends(records: Sequence[Record]) -> dict[tuple[str, ...], tuple[list[Record], list[Record]]]:
+    """Give of each copy the records with its least number of rows, and with its largest; of whole copies only."""
+    found = {}
+    for key, group in grouped(records, "dataset", "kernel", "method").items():
+        sizes = figures(group, "n_rows")
+        few, many = ([r for r in group if r["figures"]["n_rows"] == size] for size in (min(sizes), max(sizes)))
+        if min(sizes) < max(sizes):
+            found[key] = few, many
+    return found
