@@ -28,12 +28,17 @@ def view(records: Sequence[Record]) -> View:
     for (dataset, kernel, method), ends in _ends(records).items():
         row = [dataset, kernel, method, ends[0][0]["setting"]["n_components"]]
         for group, values in zip(ends, ([_HELD_OUT], [_HELD_OUT, *given]), strict=True):
-            scores = {record["setting"]["alpha"]: f"{100.0 * record['figures']['score']:.2f}" for record in group}
+            scores = {record["setting"]["alpha"]: _score(record) for record in group}
             row += [max(figures(group, "n_rows")), *(scores.get(value, "") for value in values)]
         rows.append([*row, paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method, "")])
     with_given = [f"length scale 1, alpha / rows {value:g}" for value in given]
     columns = ["data", "kernel", "method", "features", "rows", "score", "rows", "score", *with_given, "paper"]
-    return [Table("Scores with few rows and with many", columns, rows)], []
+    return [Table("Scores with few rows and with many", columns, rows, "†: not converged.")], []
+
+
+def _score(record: Record) -> str:
+    found = record["figures"]
+    return f"{100.0 * found['score']:.2f}" + "†" * (not found.get("converged", True))
 
 
 def _ends(records: Sequence[Record]) -> dict[tuple[str, ...], tuple[list[Record], list[Record]]]:
