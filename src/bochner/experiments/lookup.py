@@ -30,6 +30,12 @@ def paper() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
 
 
+def deviation(dataset: str, kernel: str, method: str) -> float | None:
+    """Give the paper's standard deviation of a score over its runs; exact machines have none."""
+    of_kernel: dict[str, float] = paper()["deviation"].get(dataset, {}).get(kernel, {})
+    return of_kernel.get(method)
+
+
 def grouped(records: Iterable[Record], *names: str) -> dict[tuple[Any, ...], list[Record]]:
     """Put records together that have the same values."""
     groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)

@@ -58,7 +58,12 @@ def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     n = len(values)
     if n < 2:
         return float(np.mean(values)), float("nan")
-    return float(np.mean(values)), float(student.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
+    return float(np.mean(values)), half_width(float(np.std(values, ddof=1)), n)
+
+
+def half_width(deviation: float, n: int) -> float:
+    """Give half the width of the 95 % interval of a mean of n values by Student's t."""
+    return float(student.ppf(0.975, n - 1) * deviation / np.sqrt(n))
 
 
 def number_with_interval(values: Sequence[float], digits: int) -> str:

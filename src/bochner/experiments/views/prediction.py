@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lookup import PUBLISHED, TOLERANCE, View, figures, grouped, has_fewer_rows, in_order, paper
+from ..lookup import PUBLISHED, TOLERANCE, View, deviation, figures, grouped, has_fewer_rows, in_order, paper
 from ..measures import EXPONENT, NU, SCHEMES
 from ..records import Record
 from ..svg import Line, Plot
@@ -102,6 +102,7 @@ def _score(scores: Sequence[float], published: float | None, addition: str) -> C
 
 def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) -> list[Any]:
     found, scores = group[0]["figures"], [100.0 * score for score in figures(group, "score")]
+    of_paper = deviation(dataset, kernel, method)
     peaks = [record["peak MB"] for record in group if record["peak MB"] is not None]
     return [
         dataset,
@@ -109,7 +110,7 @@ def _details(dataset: str, kernel: str, method: str, group: Sequence[Record]) ->
         method,
         len(group),
         f"{np.std(scores, ddof=1):.2f}" if len(scores) > 1 else "",
-        paper()["deviation"].get(dataset, {}).get(kernel, {}).get(method, ""),
+        "" if of_paper is None else of_paper,
         found["n_rows"],
         group[0]["setting"].get("n_components", ""),
         f"{found['length scale']:.3g}",
