@@ -288,7 +288,10 @@ def test_an_interrupted_solve_of_a_stream_is_done_again(monkeypatch, kind):
 # --- iterations that do not suffice ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "solver"), [("regressor", "conjugate_gradient"), ("log_loss", "auto")])
+@pytest.mark.parametrize(
+    ("kind", "solver"),
+    [("regressor", "conjugate_gradient"), ("squared_error", "conjugate_gradient"), ("log_loss", "auto")],
+)
 def test_too_few_iterations_are_told_with_figure_and_advice(kind, solver):
     model = make(kind, solver=solver, max_iter=1, alpha=1e-6, tol=1e-9, n_components=64)
     with pytest.warns(ConvergenceWarning) as caught:

@@ -67,6 +67,32 @@ def test_float32_is_kept_and_close():
     assert abs(single - double).max() < 1e-4
 
 
+@pytest.mark.parametrize("alpha", [1e-6, 1e-8])
+def test_float32_rows_with_a_small_penalty_are_fitted_as_precisely(alpha):
+    """Kernel values rounded to single precision would be noise of 1e-7, far more than the penalty."""
+    X, y = rows(600, seed=2, dtype=np.float32)
+    kernel, new = Gaussian(3.0), rows(50, seed=3, dtype=np.float32)[0]
+    single = KernelRegressor(kernel, alpha=alpha, solver="cholesky").fit(X, y)
+    double = KernelRegressor(kernel, alpha=alpha, solver="cholesky").fit(X.astype(np.float64), y)
+    expected = double.predict(new.astype(np.float64))
+    assert single.predict(new).dtype == np.float32
+    assert abs(single.predict(new) - expected).max() < 1e-5 * abs(expected).max()
+    K = kernel(X.astype(np.float64)) + alpha * np.eye(len(X))
+    left = np.linalg.norm(K @ double.dual_coef_[:, 0] - (y - y.mean())) / np.linalg.norm(y - y.mean())
+    assert double.solution_.residual == pytest.approx(left, rel=0.1)  # of roundings
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient", "eigenpro"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_happens_to_the_rows_after_the_fit_changes_nothing(solver, whole):
+    X, y = rows()
+    mine = X.copy() if whole else np.hstack([X, X])[:, : X.shape[1]]
+    model = KernelRegressor(Laplacian(2.0), alpha=1.0, solver=solver, early_stopping=False, random_state=0).fit(mine, y)
+    before = model.predict(X)
+    mine -= 5.0
+    assert np.array_equal(model.predict(X), before)
+
+
 def test_many_outputs_are_fitted_one_by_one():
     X, y = rows()
     Y = np.stack([y, -2.0 * y + 1.0, X[:, 2]], axis=1)
@@ -250,6 +276,27 @@ def test_the_choice_goes_by_memory():
     assert KernelRegressor(Laplacian(3.0), alpha=0.1).fit(X, y).solver_ == "cholesky"
 
 
+def test_a_summary_tells_of_the_fit_not_of_parameters_set_since():
+    X, y = rows()
+    model = KernelClassifier(Laplacian(2.0), alpha=1.0, loss="log_loss").fit(X, y > 0)
+    told = model.summary()
+    assert model.set_params(alpha="auto", loss="squared_error").summary() == told
+    assert "chosen" not in told
+    assert "log_loss" in told
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_iterations_are_at_most_as_many_as_asked_for(loss):
+    X, y = rows()
+    model = KernelClassifier(
+        Laplacian(2.0), alpha=1e-3, loss=loss, solver="auto" if loss == "log_loss" else "conjugate_gradient"
+    )
+    with pytest.warns(ConvergenceWarning, match="has not converged") as caught:
+        model.set_params(max_iter=2, tol=1e-9).fit(X, y > 0)
+    assert model.n_iter_ == 2
+    assert [warning.filename for warning in caught] == [__file__]  # it points to the call of the user
+
+
 def test_too_few_epochs_are_told():
     X, y = rows(1000)
     model = KernelRegressor(
@@ -287,6 +334,21 @@ def test_log_loss_is_stationary(n_classes, alpha, weighted):
 
 
 @pytest.mark.filterwarnings("ignore:Kernel.* has not converged")
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient", "eigenpro"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_log_loss_does_not_depend_on_the_unit_of_weights(solver, n_classes):
+    X, y = rows(150)[0], np.repeat([0, 1, n_classes - 1], [100, 30, 20])
+    how = {"loss": "log_loss", "solver": solver, "tol": 1e-5, "early_stopping": False, "max_iter": 300}
+    frequencies = np.log(np.bincount(y) / len(y))
+    expected = np.diff(frequencies) if n_classes == 2 else frequencies - frequencies.mean()
+    probabilities = []
+    for unit in (1.0, 1e-3):
+        model = KernelClassifier(Laplacian(2.0), alpha=unit, random_state=0, **how).fit(X, y, np.full(150, unit))
+        assert model.intercept_ == pytest.approx(expected)
+        probabilities.append(model.predict_proba(X))
+    assert probabilities[0] == pytest.approx(probabilities[1], abs=1e-4)
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(("solver", "tolerance"), [("conjugate_gradient", 1e-4), ("eigenpro", 5e-3)])
 def test_log_loss_by_iterations_is_that_by_cholesky(solver, tolerance, n_classes):

@@ -31,6 +31,11 @@ from .trials import Trial
 Array = NDArray[Any]
 
 
+def number_or_none(alpha: float | str) -> float | None:
+    """Give a penalty that is given, or None for "auto"."""
+    return None if isinstance(alpha, str) else float(alpha)
+
+
 class KernelMachine(BaseEstimator, ABC):
     """Common part of the estimators: those on random features and the exact ones.
 
@@ -40,6 +45,8 @@ class KernelMachine(BaseEstimator, ABC):
 
     #: What `check_array` is told about X.
     allowed: ClassVar[dict[str, Any]]
+    #: The parameters as they were when it was fitted.
+    _asked: dict[str, Any]
     #: Rows at most that rounds of a learned metric fit, and that gradients of a fitted function are averaged over.
     _rows_of_rounds: ClassVar[int]
     _rows_of_gradients: ClassVar[int]
@@ -62,7 +69,7 @@ class KernelMachine(BaseEstimator, ABC):
 
     @property
     def _given_alpha(self) -> float | None:
-        return None if isinstance(self.alpha, str) else float(self.alpha)
+        return number_or_none(self.alpha)
 
     def _progress(self) -> Any:
         return progress_bar(self.verbose)
@@ -72,7 +79,7 @@ class KernelMachine(BaseEstimator, ABC):
     def _checked(self, X: Any, reset: bool) -> Any:
         """Check X and leave the estimator as it is: a fit that fails changes nothing."""
         if reset:
-            return check_array(X, estimator=self, **self.allowed)
+            return check_array(X, input_name="X", estimator=self, **self.allowed)
         return validate_data(self, X, reset=False, **self.allowed)
 
     def _kernel(self) -> Any:
@@ -110,16 +117,18 @@ class KernelMachine(BaseEstimator, ABC):
     def _accept(self, X: Any, **state: Any) -> None:
         """Take over what was fitted; until here nothing of the estimator has changed."""
         validate_data(self, X, reset=True, skip_check_array=True)
+        self._asked = self.get_params(deep=False)
         for name, value in state.items():
             setattr(self, name, value)
 
     def _warn(self, model: Any) -> None:
+        """Warn the caller of the method that calls this one."""
         if not model.solution.converged:
             warnings.warn(
                 f"{type(self).__name__} has not converged. {model.solution.message} Use a larger alpha, more "
                 "iterations (max_iter), float64 data, or a larger tol if that is enough.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     @abstractmethod
@@ -152,7 +161,7 @@ class KernelMachine(BaseEstimator, ABC):
         model = self._fitted()
         lines = [
             *self._first_lines(),
-            f"  alpha       {model.alpha:.4g}{' (chosen)' if self._given_alpha is None else ''}",
+            f"  alpha       {model.alpha:.4g}{' (chosen)' if self._asked['alpha'] == 'auto' else ''}",
             f"  solver      {model.solver}: {model.solution.message}",
             *self._further_lines(),
         ]

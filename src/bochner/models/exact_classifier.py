@@ -23,7 +23,7 @@ class KernelClassifier(Classification, ExactModel):
 
     Parameters
     ----------
-    kernel, tol, early_stopping, verbose, random_state
+    kernel, tol, max_iter, early_stopping, verbose, random_state
         See `KernelRegressor`.
     solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
         See `KernelRegressor`. For the log loss "cholesky" stands for roots of the kernel matrix, which "auto" takes for
@@ -32,7 +32,6 @@ class KernelClassifier(Classification, ExactModel):
         Penalty; "auto" chooses it by the log loss of held-out rows, for "squared_error" at their best temperature.
     loss : {"squared_error", "log_loss"}, default="squared_error"
     class_weight : None, "balanced" or dict, default=None
-    max_iter : int, default=100
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class KernelClassifier(Classification, ExactModel):
                 expansion = self._fit_squares(kernel, rows, trial, for_solver, progress, codes)
         self._warn(expansion)
         state = {"classes_": classes, "temperature_": 1.0, "_by_softmax": self.loss == "log_loss"}
-        self._accept(given, kernel_=kernel, _expansion=expansion, **state)
+        self._accept(given, kernel_=kernel, _expansion=expansion.apart_from(given), **state)
         return self
 
     @property
@@ -127,4 +126,4 @@ class KernelClassifier(Classification, ExactModel):
         return self._fitted().intercept
 
     def _further_lines(self) -> list[str]:
-        return [f"  classes     {len(self.classes_)}, loss {self.loss}"]
+        return [f"  classes     {len(self.classes_)}, loss {self._asked['loss']}"]

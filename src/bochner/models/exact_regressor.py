@@ -34,7 +34,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         Norm of the residual, or of the gradient, relative to its first, at which iterations stop. At 1e-3 predictions
         are those of a Cholesky factorisation to about three digits.
     max_iter : int, default=100
-        Iterations, or passes over the rows, at most.
+        Iterations, or passes over the rows, at most. If conjugate gradients are to choose the penalty, as many may come
+        before.
     early_stopping : bool, default=True
         Of "eigenpro": hold out 5 % of the rows (at most 4096), and stop when their error does not fall any more.
     verbose : bool, default=False
@@ -90,7 +91,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
             kernel = self._chosen_kernel(trial)
             expansion = self._fit_squares(kernel, Rows.of(X, targets, weights), trial, for_solver, progress)
         self._warn(expansion)
-        self._accept(given, kernel_=kernel, _expansion=expansion, _flat=flat)
+        self._accept(given, kernel_=kernel, _expansion=expansion.apart_from(given), _flat=flat)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,6 +41,11 @@ class Expansion:
     alpha: float
     solver: str
     solution: Solution
+
+    def apart_from(self, given: Any) -> Expansion:
+        """Copy points that may be the caller's own array: what happens to that later must not change predictions."""
+        is_own = self.points is not given and self.points.base is None
+        return self if is_own else replace(self, points=self.points.copy())
 
     def values(self, kernel: Kernel, X: Array) -> Array:
         """Give the (n, k) values at new points, tile by tile."""
@@ -105,5 +110,5 @@ class KernelRows:
 
 
 def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:
-    """Give the (n, k) values of an expansion without intercept, in the precision of the data."""
-    return np.asarray(kernel.operator(X, points) @ coefficients.astype(X.dtype))
+    """Give the (n, k) values of an expansion without intercept, in the precision of the data and points."""
+    return np.asarray(kernel.operator(X, points) @ coefficients.astype(np.result_type(X, points)))

@@ -61,7 +61,7 @@ def softmax_model(
 def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, effort: Effort) -> Expansion:
     """Solve on the rows of L, ``K = L L^T``: coefficients t there are ``L^-T t`` here."""
     n = len(rows.X)
-    lower, order = pivoted_cholesky(kernel(rows.X).astype(np.float64, copy=False), 1e-12 * n)
+    lower, order = pivoted_cholesky(kernel(rows.X.astype(np.float64, copy=False)), 1e-12 * n)
     roots = np.empty_like(lower)
     roots[order] = lower
     design = Design.of(roots)
@@ -70,7 +70,7 @@ def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, e
         problem,
         SoftmaxPreconditioning.of_matrix(roots, rows.weights, problem.total_curvature, centred=False).at(alpha),
         tolerance=min(effort.tolerance, 1e-10) if n <= 256 else effort.tolerance,
-        max_iter=max(effort.max_iter, 200),
+        max_iter=effort.max_iter,
         progress=effort.progress,
     )
     solution = replace(solution, converged=solution.residual <= effort.tolerance)

@@ -15,7 +15,7 @@ from ..features import RandomFeatures
 from ..kernels import Kernel
 from ..solvers import Design, FoldedGram, rows_of, total_weight
 from . import costs, tuning
-from .base import KernelMachine
+from .base import KernelMachine, number_or_none
 from .held_out import Criterion, Judging
 from .linear import Effort, LinearModel, Sample, empty_sums, ridge_by_gram, ridge_by_iteration, ridge_from_sums
 from .trials import Narrow, Trial
@@ -30,7 +30,6 @@ class RandomFeatureModel(KernelMachine):
     _rows_of_rounds: ClassVar[int] = 65_536
     _rows_of_gradients: ClassVar[int] = 20_000
     _model: LinearModel | None
-    _stream_alpha: float | None
     _sums: Any  # FoldedGram, or None after `fit`
 
     # --- parameters ---------------------------------------------------------------------------------------------
@@ -156,7 +155,6 @@ class RandomFeatureModel(KernelMachine):
             model = ridge_by_iteration(
                 design, some, targets, weights, alphas, judging, self._effort(progress), far_below
             )
-        self._warn(model)
         return model
 
     # --- streams ------------------------------------------------------------------------------------------------
@@ -176,7 +174,7 @@ class RandomFeatureModel(KernelMachine):
             sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
 
     def _solve_stream(self) -> LinearModel:
-        return ridge_from_sums(self._sums, self._stream_alpha)
+        return ridge_from_sums(self._sums, number_or_none(self._asked["alpha"]))
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -221,7 +219,7 @@ class RandomFeatureModel(KernelMachine):
         return [
             f"{type(self).__name__} on {len(self._fitted().coefficients)} features of {self.n_features_in_} columns",
             f"  kernel      {self.kernel_}",
-            f"  directions  {self.features_.directions_}, sampling {self.sampling}",
+            f"  directions  {self.features_.directions_}, sampling {self.features_.sampling}",
         ]
 
     def __sklearn_tags__(self) -> Any:

@@ -144,6 +144,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             features = self._fitted_features(X, trial, for_features)
             rest = (X, codes, weights) if kept is None else (X[kept], codes[kept], rows_of(weights, kept))
             model = self._fit_model(features, *rest, len(classes), trial, for_solver, progress)
+        self._warn(model)
         divisor = 1.0
         if held is not None:
             scores = self._values(features, model, X[held])
@@ -174,9 +175,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         design = self._design(features, X)
         if design.n_bytes <= problem.memory:
             design = design.kept()
-        model = softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(progress))
-        self._warn(model)
-        return model
+        return softmax_model(design, some, codes, n_classes, weights, alpha, self._effort(progress))
 
     def _least_solver(self) -> str:
         return "softmax" if self.loss == "log_loss" else super()._least_solver()
@@ -226,7 +225,7 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             self._accept(
                 given, features_=features, classes_=declared, temperature_=1.0, _by_softmax=self.loss == "log_loss"
             )
-        self._model, self._sums, self._stream_alpha = model, sums, self._given_alpha
+        self._model, self._sums, self._asked = model, sums, self.get_params(deep=False)
         return self
 
     def _validate_stream(self) -> None:
@@ -262,5 +261,5 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         return self._fitted().intercept
 
     def _further_lines(self) -> list[str]:
-        lines = [f"  classes     {len(self.classes_)}, loss {self.loss}"]
-        return [*lines, f"  temperature {self.temperature_:.3g}"] if self.temperature_scaling else lines
+        lines = [f"  classes     {len(self.classes_)}, loss {self._asked['loss']}"]
+        return [*lines, f"  temperature {self.temperature_:.3g}"] if self._asked["temperature_scaling"] else lines

@@ -93,6 +93,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
             trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             model = self._fit_ridge(features, X, targets, weights, trial, for_solver, progress)
+        self._warn(model)
         self._accept(given, features_=features, _model=model, _sums=None, _flat=flat)
         return self
 
@@ -129,7 +130,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         self._add(sums, features, X, targets - shift, weights)
         if first:
             self._accept(given, features_=features, _flat=flat, _shift=shift)
-        self._model, self._sums, self._stream_alpha = None, sums, self._given_alpha
+        self._model, self._sums, self._asked = None, sums, self.get_params(deep=False)
         return self
 
     def _solve_stream(self) -> LinearModel:

@@ -46,9 +46,12 @@ def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Float
 
 
 def log_odds(classes: NDArray[np.intp], n_classes: int, weights: Floats | None) -> Floats:
-    """Give the intercept that fits the frequencies of the classes; one number for two classes."""
+    """Give the intercept that fits the frequencies of the classes; one number for two classes.
+
+    A class whose rows have no weight counts as half a row.
+    """
     counts = np.bincount(classes, weights=weights, minlength=n_classes)
-    logs = np.log(np.maximum(counts, 0.5) / counts.sum())
+    logs = np.log(np.where(counts > 0.0, counts, 0.5 * counts.sum() / len(classes)))
     return logs[1:] - logs[:1] if n_classes == 2 else logs - logs.mean()
 
 
