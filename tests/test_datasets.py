@@ -99,6 +99,32 @@ def test_a_file_whose_arrays_cannot_be_read_is_told(folder):
         datasets.load("letter", folder)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"X_train": np.full((100, 5), np.nan)}, "X_train has values that are NaN or infinite"),
+        ({"X_train": np.full((100, 5), "a")}, r"X_train must be a table of numbers, and is <U1 of shape \(100, 5\)"),
+        ({"X_train": np.ones((0, 5)), "y_train": np.ones(0)}, r"X_train must be .* of shape \(0, 5\)"),
+        ({"X_test": np.ones(5)}, r"X_test must be .* of shape \(5,\)"),
+        ({"X_test": np.ones((20, 4))}, "X_train has 5 columns, and X_test 4"),
+        ({"y_train": np.ones(99)}, r"one number for each of the 100 rows of X_train, and has the shape \(99,\)"),
+        ({"y_test": np.ones((20, 2))}, r"one number for each of the 20 rows of X_test, and has the shape \(20, 2\)"),
+        ({"y_test": np.full(20, np.inf)}, "y_test has values that are NaN or infinite"),
+    ],
+)
+def test_a_file_whose_arrays_do_not_fit_is_told_with_its_name(change, said, folder):
+    path = folder / "letter.npz"
+    with np.load(path) as arrays:
+        np.savez(path, **{**arrays, **change})
+    with pytest.raises(ValueError, match=rf"letter\.npz' cannot be used: .*{said}"):
+        datasets.load("letter", folder)
+
+
+def test_a_name_that_is_no_text_is_told():
+    with pytest.raises(ValueError, match="There is no data set"):
+        datasets.load(["digits"])
+
+
 def test_what_cannot_be_found_is_told_with_what_to_do(folder, monkeypatch):
     monkeypatch.delenv("BOCHNER_DATA", raising=False)
     with pytest.raises(ValueError, match=r"no data set 'leter'\. Known are letter, ijcnn1"):

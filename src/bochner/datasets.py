@@ -103,7 +103,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     >>> load("digits").X_train.shape
     (1438, 64)
     """
-    if name not in _SOURCES:
+    if not isinstance(name, str) or name not in _SOURCES:
         raise ValueError(f"There is no data set {name!r}. Known are {', '.join(_SOURCES)}.")
     source = _SOURCES[name]
     X, y, X_test, y_test = _parts(name, source, folder)
@@ -134,8 +134,9 @@ def _folder(folder: str | Path | None) -> Path | None:
 def _from_file(path: Path) -> Parts:
     """Read the four arrays of a file, or say what is wrong with it."""
     must = f"Such a file must hold the arrays {', '.join(_ARRAYS)}, as numpy.savez writes them."
-    if not is_zipfile(path):
-        raise ValueError(f"The file {str(path)!r} is no archive of arrays, or not a whole one. {must}")
+    with path.open("rb") as file:  # an error of reading is another one than that of the content
+        if not is_zipfile(file):
+            raise ValueError(f"The file {str(path)!r} is no archive of arrays, or not a whole one. {must}")
     with np.load(path) as arrays:
         missing = [name for name in _ARRAYS if name not in arrays]
         if missing:
@@ -144,7 +145,25 @@ def _from_file(path: Path) -> Parts:
             X, y, X_test, y_test = (arrays[name] for name in _ARRAYS)
         except (ValueError, BadZipFile, ZlibError) as error:  # objects of Python, or bytes that are not those written
             raise ValueError(f"The file {str(path)!r} cannot be read ({error}). {must}") from error
+    if wrong := _wrong(X, y, "train") or _wrong(X_test, y_test, "test") or _wrong_columns(X, X_test):
+        raise ValueError(f"The file {str(path)!r} cannot be used: {wrong}.")
     return X, y, X_test, y_test
+
+
+def _wrong(X: Array, y: Array, part: str) -> str | None:
+    """Say what is wrong with the inputs and targets of a part, if anything is."""
+    if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
+        return f"X_{part} must be a table of numbers, and is {X.dtype} of shape {X.shape}"
+    if y.shape != X.shape[:1]:
+        return f"y_{part} must have one number for each of the {len(X)} rows of X_{part}, and has the shape {y.shape}"
+    unknown = [name for name, array in (("X", X), ("y", y)) if array.dtype.kind == "f" and not np.isfinite(array).all()]
+    return f"{unknown[0]}_{part} has values that are NaN or infinite" if unknown else None
+
+
+def _wrong_columns(X: Array, X_test: Array) -> str | None:
+    if X.shape[1] == X_test.shape[1]:
+        return None
+    return f"X_train has {X.shape[1]} columns, and X_test {X_test.shape[1]}"
 
 
 def _from_openml(name: str, source: _Source) -> Parts:

@@ -113,6 +113,7 @@ def test_records_of_an_older_version_are_read(tmp_path):
         ("\n", "Expecting value"),
         ("[1, 2]\n", "it is not an object of JSON"),
         ('{"experiment": "table-5", "figures": {}, "cores": 2}\n', "it has no setting, peak MB"),
+        (json.dumps(record(0) | {"figures": 3}) + "\n", "its figures is not an object of JSON"),
     ],
 )
 def test_a_broken_line_is_told_with_its_place(line, said, tmp_path):

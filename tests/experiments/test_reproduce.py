@@ -151,6 +151,36 @@ def test_a_file_in_the_place_of_the_results_is_told(more, within, tmp_path, caps
     assert file.read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["results", "speed.jsonl", "index.html"])
+def test_results_that_cannot_be_written_are_told_before_any_work(name, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "speed.jsonl").touch()
+    (folder / "index.html").touch()
+    monkeypatch.setattr("os.access", lambda path, mode: path.name != name)  # root may write anything
+    monkeypatch.delattr(records, "measured")
+    assert main(["reproduce", "speed", "--quick", "--output", str(folder)]) == 2
+    assert re.search(rf"{name}' is read-only for this user. Give another folder: --output", capsys.readouterr().err)
+
+
+def test_small_and_full_results_are_kept_apart(tmp_path, capsys):
+    found = {"experiment": "rows", "peak MB": 1.0, "cores": 1} | growing(50_000, 0.87)
+    records.append(tmp_path, "rows", found)
+    assert main(["reproduce", "speed", "--quick", "--output", str(tmp_path)]) == 2
+    assert "has results of the full experiments, on covtype, and a page of them. Give" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+    records.file_of(tmp_path, "rows").unlink()
+    records.append(tmp_path, "speed", found | growing(400, 0.9, dataset="digits"))
+    assert main(["reproduce", "speed", "--dataset", "letter", "--output", str(tmp_path)]) == 2
+    assert "has results of the small version (--quick), on digits" in capsys.readouterr().err
+
+
+def test_an_empty_name_of_a_folder_is_told(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--quick", "--output", ""])
+    assert "--output: must name a folder" in capsys.readouterr().err
+
+
 def test_the_list_counts_what_is_wanted(tmp_path):
     wanted = {"norm": ["fro"], "seed": ["0"], "dataset": ["diabetes"]}
     (found,) = experiments.progress(folder=tmp_path, quick=True, wanted=wanted)
@@ -195,6 +225,14 @@ def test_what_rows_bring_is_between_the_points_of_a_line():
     assert line.gain(4.0) == pytest.approx(0.5)
     assert line.gain(1.0) == pytest.approx(1.0)
     assert line.gain(100.0) is None  # no point is so small
+
+
+def test_no_law_goes_through_a_perfect_score():
+    perfect = [growing(n, score) for n, score in ((10_000, 0.9), (20_000, 0.95), (464_000, 1.0))]
+    (scores,), _ = GROWTHS["rows"](perfect)
+    assert [row[-1] for row in scores.rows] == ["90.00", "95.00", "100.00"]
+    (line,) = GROWTHS["rows"].whole_lines(perfect)
+    assert line.gain(4.0) is None
 
 
 def test_growth_goes_on_in_other_experiments():

@@ -84,7 +84,9 @@ def _add_reproduce(commands: Any) -> None:
     reproduce.add_argument("--list", action="store_true", help="name the experiments and what is left to do")
     reproduce.add_argument("--quick", action="store_true", help="all of it small, on data that come with scikit-learn")
     reproduce.add_argument("--data", type=Path, metavar="FOLDER", help="data sets as .npz files (or: $BOCHNER_DATA)")
-    reproduce.add_argument("--output", type=Path, metavar="FOLDER", help="results (default: bochner-results[-quick])")
+    reproduce.add_argument(
+        "--output", type=_folder, metavar="FOLDER", help="results (default: bochner-results[-quick])"
+    )
     for name in ("dataset", "kernel", "method", "seed", "norm"):
         reproduce.add_argument(f"--{name}", action="append", metavar="VALUE", help="only this; can be repeated")
     reproduce.set_defaults(command=_reproduce)
@@ -119,6 +121,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         print(f"bochner: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _folder(text: str) -> Path:
+    """A path of a folder: an empty text would be the one we are in."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a folder.")
+    return Path(text)
 
 
 def _picture(text: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ __all__ = ["Progressed", "names", "paper", "progress", "reproduce"]
 
 Told = Callable[[plan.Setting, int, int], None]
 names = plan.names
+#: Of the files in a folder of results.
+_SUFFIXES = (".jsonl", ".html", ".md")
 
 
 def reproduce(
@@ -56,6 +59,8 @@ def reproduce(
     settings = plan.with_choosers(plan.chosen(_planned(experiments, quick), wanted or {}))
     # Of all experiments, since the page shows them all: a broken line is told before any work.
     done = [record for name in plan.names() for record in records.read(folder, name)]
+    _refuse_others(folder, done, quick)
+    _check_writable(folder)
     todo = sorted(records.missing(settings, done), key=_order)
     # Data that are not to be had are told before anything is written.
     loaded = datasets.load(todo[0].values["dataset"], data) if todo else None
@@ -123,6 +128,30 @@ def _checked(folder: Path) -> Path:
             "line."
         )
     return folder
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that results cannot be written to before they are measured."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    written = [there, *(path for path in folder.glob("*") if path.suffix in _SUFFIXES)]
+    closed = next((path for path in written if not os.access(path, os.W_OK)), None)
+    if closed is not None:
+        raise PermissionError(
+            f"Results cannot be written: {str(closed)!r} is read-only for this user. Give another folder: --output "
+            "FOLDER on the command line."
+        )
+
+
+def _refuse_others(folder: Path, done: Sequence[records.Record], quick: bool) -> None:
+    """Refuse to mix small and full experiments in one folder: the page would show the ones, and lose the others."""
+    planned = {setting.values["dataset"] for other in _planned((), not quick) for setting in other.settings}
+    others = sorted({record["setting"].get("dataset", "") for record in done} & planned)
+    if others:
+        kinds = ("the small version (--quick)", "the full experiments")
+        raise ValueError(
+            f"The folder {str(folder)!r} has results of {kinds[quick]}, on {others[0]}, and a page of them. Give "
+            f"{kinds[not quick]} another one: --output FOLDER on the command line."
+        )
 
 
 def _planned(experiments: Sequence[str], quick: bool) -> list[plan.Experiment]:

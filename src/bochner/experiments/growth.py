@@ -62,11 +62,16 @@ class Points:
         """Continue to the paper's number, if it is larger."""
         dataset, kernel, method = self.key
         published = paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method)
-        if published is None or len(self.sizes) < 2:
+        if published is None or len(self.sizes) < 2 or not self.has_law:
             return None
         last, at = self.sizes[-1], sizes[dataset]
         score = 100.0 * (1.0 - self.error_at(max(at, last)))
         return End(self.power, at, score, published, at > last, self.converged[-1])
+
+    @property
+    def has_law(self) -> bool:
+        """Whether a power law can go through the points: there is none through an error of zero."""
+        return min(self.errors) > 0.0
 
     @property
     def power(self) -> float:
@@ -92,7 +97,7 @@ class Points:
     def gain(self, times: float) -> float | None:
         """Give the last error, divided by that of so many times fewer, between points; None if they are not so few."""
         size = self.sizes[-1] / times
-        if size < self.sizes[0]:
+        if size < self.sizes[0] or not self.has_law:
             return None
         return float(self.errors[-1] / np.exp(np.interp(np.log(size), np.log(self.sizes), np.log(self.errors))))
 
@@ -127,7 +132,7 @@ class Growth:
         if continued:
             names = [*columns, f"power of the {over}", f"{over} of the paper", "score there", "paper"]
             tables.append(Table(f"Continued to the paper's number of {over}", names, continued))
-        if checks := [row for points in lines if self._is_whole(points) for row in points.checks]:
+        if checks := [row for points in lines if self._is_whole(points) and points.has_law for row in points.checks]:
             names = [*columns[:5], f"from {over}", f"to {over}", "score expected", "score measured", "errors, ratio"]
             note = (
                 "Lines that have the paper's number, continued to it from each three points before. The last column "

@@ -67,6 +67,9 @@ def _record(line: bytes) -> Record:
     absent = [name for name in _SHOWN if name not in record]
     if absent:
         raise ValueError(f"it has no {', '.join(absent)}")
+    flat = [name for name in ("setting", "figures") if not isinstance(record[name], dict)]
+    if flat:
+        raise ValueError(f"its {flat[0]} is not an object of JSON")
     return record
 
 

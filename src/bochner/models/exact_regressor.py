@@ -76,7 +76,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         X : array of shape (n, d)
         y : array of shape (n,) or (n, k)
         sample_weight : array of shape (n,), optional
-            A weight of 2 is a row that is there twice.
+            A weight of 2 is a row that is there twice; if iterations are to choose the penalty, but for the rows that
+            are held out for that.
 
         Returns
         -------

@@ -161,7 +161,7 @@ def eigenpro(
     if best.value is not None:
         value, residual = best.value, best.residual
         message = f"Stopped after {epoch} epochs; the held-out error was least, {best.error:.4g}, after {best.epoch}."
-    return Solution(value, converged, epoch, float(residual), message)
+    return Solution(value, bool(converged), epoch, float(residual), message)
 
 
 class _Best:
