@@ -39,6 +39,12 @@ Progress = Callable[[str, float], None]
 TINY = 1 << 15
 #: Widths at which a factorisation takes no time, and rows per feature beside which it does not count.
 _FEW_FEATURES, _MANY_ROWS = 512, 64
+#: Rows per feature below which what a fit leaves of them can be a small difference; random signs that tell it then.
+_FEW_ROWS, _PROBES = 4, 32
+#: Share of the rows below which what is left is rounding.
+_NOTHING = 1e-6
+#: Penalty for each row below which rounding of float32 products shows.
+_LEAST_IN_SINGLE = 1e-6
 #: How far iterations go that compare penalties.
 _ROUGH, _ROUGH_ITERATIONS = 1e-2, 30
 
@@ -69,12 +75,14 @@ class Uncertainty:
     """The posterior of the Bayesian linear model: noise variances (k,), mean and factored precision of the features.
 
     The precision comes from all rows (Gram matrix) or stands for all of them (the preconditioner of an iteration).
+    Weights that are less than 1 on average only say how rows compare: all of them together weigh as many as they are.
     """
 
     noise_variance: Floats
     feature_mean: Floats
     factor: Factor | Preconditioner
     weight: float
+    n_rows: float
 
     def standard_deviation(self, features: Array) -> Floats:
         """Give the (n, k) standard deviations of new targets: noise, and what is not known of the function.
@@ -83,8 +91,8 @@ class Uncertainty:
         under the prior that it is the posterior mean of (Bishop, Pattern Recognition, equation 3.59).
         """
         centred = features.T - self.feature_mean[:, None]
-        spread = 1.0 + 1.0 / self.weight + np.square(self.factor.root_transposed(centred)).sum(axis=0)
-        return np.sqrt(spread[:, None] * self.noise_variance)
+        unknown = 1.0 / self.weight + np.square(self.factor.root_transposed(centred)).sum(axis=0)
+        return np.sqrt((1.0 + self.weight / self.n_rows * unknown)[:, None] * self.noise_variance)
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,9 @@ class Sample:
     design: Design
     weights: Array | None
     may_be_kept: bool
+
+    def __len__(self) -> int:
+        return self.design.shape[0]
 
     def rows(self, effort: Effort, widest_sums: int) -> Design:
         """Give the rows, kept if they are read more than once: where features are too wide to sum their products."""
@@ -125,7 +136,9 @@ def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, preci
 def ridge_from_sums(folded: FoldedGram, alpha: float | None, error: Any = None) -> LinearModel:
     """Solve for given sums; without a penalty, choose it, by an error that is not the squared one if it is given."""
     gram, alpha, factor = _factored(folded, alpha, error)
-    return _ridge_model(gram, alpha, factor, Solution(factor.solve(gram.cross), True, 0, 0.0, factor.message))
+    solution = Solution(factor.solve(gram.cross), True, 0, 0.0, factor.message)
+    rest = Rest(gram.residual_squares(solution.value, alpha), _rows_left(gram.n_effective, alpha, factor))
+    return _ridge_model(gram, alpha, factor, solution, rest)
 
 
 def _n_held(folded: FoldedGram) -> int | None:
@@ -142,31 +155,85 @@ def _factored(folded: FoldedGram, alpha: float | None, error: Any = None) -> tup
     return total, alpha, total.factor(alpha)
 
 
-def _ridge_model(gram: Gram, alpha: float, factor: Factor, solution: Solution) -> LinearModel:
-    residuals = gram.residual_squares(solution.value, alpha)
-    uncertainty = _uncertainty(residuals, gram.n_effective, gram.weight, gram.feature_mean, alpha, factor)
+def _ridge_model(gram: Gram, alpha: float, factor: Factor, solution: Solution, rest: Rest | None = None) -> LinearModel:
+    uncertainty = None
+    if rest is not None:
+        uncertainty = rest.uncertainty(gram.feature_mean, factor, gram.weight, gram.n_effective)
     intercept = gram.target_mean - gram.feature_mean @ solution.value
     return LinearModel(solution.value, intercept, alpha, "gram", solution, uncertainty)
 
 
-def _uncertainty(
-    residuals: Floats, n_rows: float, weight: float, mean: Floats, alpha: float, factor: Factor | Preconditioner
-) -> Uncertainty:
-    """Estimate the noise from the residual squares and the rows that are left after the fit."""
-    rank = factor.rank if isinstance(factor, Factor) else len(mean)
-    freedom = degrees_of_freedom(factor.solve, len(mean), n_rows, alpha, rank)
-    left = max(n_rows - freedom, 0.5)  # one row, of which nothing is left
-    return Uncertainty(residuals / weight * n_rows / left, mean, factor, weight)
+@dataclass(frozen=True)
+class Rest:
+    """What a fit leaves: weighted sums of squared residuals (k,), and rows less the parameters that they determine."""
+
+    squares: Floats
+    n_rows: float
+
+    def uncertainty(self, mean: Floats, factor: Factor | Preconditioner, weight: float, n_rows: float) -> Uncertainty:
+        """Estimate the noise."""
+        noise = self.squares / weight * n_rows / max(self.n_rows, _NOTHING * n_rows)
+        return Uncertainty(noise, mean, factor, weight, n_rows)
+
+
+def _rows_left(n_rows: float, alpha: float, factor: Factor) -> float:
+    """Give ``n - 1 - trace(A (A + alpha)^-1)``, exactly where rows are few: there it is a small difference."""
+    p = len(factor.lower)
+    if n_rows > _FEW_ROWS * p:
+        return n_rows - degrees_of_freedom(factor.solve, p, n_rows, alpha, factor.rank)
+    return n_rows - 1.0 - factor.rank + alpha * factor.inverse_trace()
+
+
+def _rest(
+    design: Design,
+    targets: Floats,
+    weights: Array | None,
+    mean: Floats,
+    coefficients: Floats,
+    alpha: float,
+    factor: Factor | Preconditioner,
+    of_all_rows: bool,
+) -> Rest:
+    """Look at the rows themselves for what centred targets leave: differences of sums would be rounding.
+
+    The rows left are the trace of ``I - H``, where H makes fitted targets of targets. Where rows are few that is taken
+    by random signs z, ``E z^T (I - H) z`` (Hutchinson, 1990), whose error is small beside even a small trace. H needs
+    an inverse of all rows; one that stands for them is asked for its trace only.
+    """
+    n, p = design.shape
+    roots = np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
+    squares = np.square(roots * (targets - _centred_product(design, mean, coefficients))).sum(axis=0)
+    weight = total_weight(design, weights)
+    n_rows = max(weight, float(n))
+    if n > _FEW_ROWS * p or not of_all_rows:
+        return Rest(squares, n_rows - degrees_of_freedom(factor.solve, p, n_rows, alpha))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, _PROBES))
+    signs -= roots * (roots.T @ signs) / weight  # what the intercept takes
+    fitted = roots * _centred_product(design, mean, factor.solve(design.transposed_product(roots * signs)))
+    # A weight of two is another row, and the fit takes it from no other.
+    return Rest(squares, n_rows - n + float((signs * (signs - fitted)).sum()) / _PROBES)
+
+
+def _centred_product(design: Design, mean: Floats, coefficients: Floats) -> Floats:
+    return design.product(coefficients) - mean @ coefficients
 
 
 def ridge_by_gram(
-    design: Design, targets: Array, weights: Array | None, alpha: float | None, judging: Judging | None, effort: Effort
+    design: Design,
+    targets: Array,
+    weights: Array | None,
+    alpha: float | None,
+    judging: Judging | None,
+    effort: Effort,
+    error_bars: bool,
 ) -> LinearModel:
     """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
 
-    How penalties are judged must be said if there is none.
+    How penalties are judged must be said if there is none. Rounding of float32 products is to be less than the penalty:
+    where that is very small, or none, they are in float64.
     """
-    single = design.dtype == np.float32
+    tiny = alpha is not None and alpha < _LEAST_IN_SINGLE * total_weight(design, weights)
+    single = design.dtype == np.float32 and not tiny
     folded = empty_sums(design.shape[1], targets.shape[1], design.shape[0], alpha is None, precise=not single)
     parts = np.zeros(design.shape[0], int) if judging is None else parts_of_rows(judging.hashes, len(folded.parts))
     held_out = HeldOutRows.of_parts(parts, _n_held(folded), weights, judging, design.shape[1], design.dtype)
@@ -181,7 +248,11 @@ def ridge_by_gram(
     gram, alpha, factor = _factored(folded, alpha, error)
     solution = refine(design, targets - shift, weights, gram, alpha, factor, progress=effort.progress)
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    return _ridge_model(gram, alpha, factor, solution).shifted(shift)
+    rest = None
+    if error_bars:
+        centred = targets - shift - gram.target_mean
+        rest = _rest(design, centred, weights, gram.feature_mean, solution.value, alpha, factor, of_all_rows=True)
+    return _ridge_model(gram, alpha, factor, solution, rest).shifted(shift)
 
 
 def ridge_by_iteration(
@@ -192,6 +263,7 @@ def ridge_by_iteration(
     alphas: Sequence[float],
     judging: Judging | None,
     effort: Effort,
+    error_bars: bool,
     far_below: Sequence[float] = (),
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows.
@@ -223,12 +295,11 @@ def ridge_by_iteration(
         progress=effort.progress,
     )
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
-    # By einsum, which makes no array of squares.
-    w = np.broadcast_to(1.0, len(targets)) if weights is None else weights
-    variation = np.einsum("i,ik,ik->k", w, targets, targets)
-    fitted = (cross * solution.value).sum(axis=0) + alpha * np.square(solution.value).sum(axis=0)
-    residuals, n_rows = np.maximum(variation - fitted, 0.0), max(weight, design.shape[0])
-    uncertainty = _uncertainty(residuals, n_rows, weight, mean, alpha, preconditioning.undamped_at(alpha, some.design))
+    uncertainty = None
+    if error_bars:
+        inverse, of_all_rows = preconditioning.undamped_at(alpha, some.design), len(some) == len(targets)
+        rest = _rest(design, targets, weights, mean, solution.value, alpha, inverse, of_all_rows)
+        uncertainty = rest.uncertainty(mean, inverse, weight, max(weight, float(len(targets))))
     intercept = target_mean - mean @ solution.value
     return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
 

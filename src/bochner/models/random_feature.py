@@ -29,6 +29,7 @@ class RandomFeatureModel(KernelMachine):
     allowed: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": "numeric"}
     _rows_of_rounds: ClassVar[int] = 65_536
     _rows_of_gradients: ClassVar[int] = 20_000
+    _has_error_bars: ClassVar[bool] = False
     _model: LinearModel | None
     _sums: Any  # FoldedGram, or None after `fit`
 
@@ -95,6 +96,8 @@ class RandomFeatureModel(KernelMachine):
             rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False))
             if weights is None or weights[rows].any():
                 X, weights = X[rows], rows_of(weights, rows)
+        else:
+            X = X.copy()  # error bars may go on to use it, whatever happens to the caller's own
         design = self._design(features, X)
         return Sample(design, weights, design.n_bytes <= _working_memory())
 
@@ -142,7 +145,9 @@ class RandomFeatureModel(KernelMachine):
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
         judging = None if alpha is not None else Judging(tuning.hashes_of_rows(X, 0), criterion)
         if solver == "gram":
-            model = ridge_by_gram(design, targets, weights, alpha, judging, self._effort(progress))
+            model = ridge_by_gram(
+                design, targets, weights, alpha, judging, self._effort(progress), self._has_error_bars
+            )
         else:
             weight = total_weight(design, weights)
             alphas = [alpha] if alpha is not None else tuning.penalties_about(trial.penalty(features.kernel_), weight)
@@ -153,7 +158,7 @@ class RandomFeatureModel(KernelMachine):
             if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
                 design = design.kept()
             model = ridge_by_iteration(
-                design, some, targets, weights, alphas, judging, self._effort(progress), far_below
+                design, some, targets, weights, alphas, judging, self._effort(progress), self._has_error_bars, far_below
             )
         return model
 

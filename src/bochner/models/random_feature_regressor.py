@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,8 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
     >>> bool(model.score(X, y) > 0.5)
     True
     """
+
+    _has_error_bars: ClassVar[bool] = True
 
     def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         return regression_rows(self, X, y, sample_weight)[:-1]

@@ -219,6 +219,12 @@ class Factor:
             return cho_solve((self.lower, True), right, check_finite=False)
         return self._vectors @ (self._inverse[:, None] * (self._vectors.T @ right))
 
+    def inverse_trace(self) -> float:
+        """Give the trace of the inverse, at the cost of another factorisation."""
+        if self._vectors is not None:
+            return float(self._inverse.sum())
+        return float(np.square(np.tril(lapack.dtrtri(self.lower, lower=1)[0])).sum())
+
     def root_transposed(self, right: Floats) -> Floats:
         """Multiply by ``R^T``, where ``R R^T`` is the inverse: for variances."""
         if self._vectors is None:
