@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -116,7 +117,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         data = DataScale.of(_sample(X), resolved.whitening(n_features))
         # Everything that can fail is behind us: only now the estimator changes.
         validate_data(self, named, reset=True, skip_check_array=True)
-        self.kernel_, self.directions_ = resolved.replace(), chosen
+        self.kernel_, self.directions_ = copy.deepcopy(resolved), chosen
         self._frequencies = frequencies
         self._single_cosine = _single_cosine(for_phase) if self.n_components == 1 else None
         self._data = data

@@ -148,7 +148,9 @@ def test_what_a_stream_cannot_do_is_told(kind):
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize(
-    "class_weight", [{"down": -1.0, "up": 1.0}, {"down": 0.0, "up": 0.0}], ids=["negative", "zero"]
+    "class_weight",
+    [{"down": -1.0, "up": 1.0}, {"down": 0.0, "up": 0.0}, {"down": np.inf}],
+    ids=["negative", "zero", "infinite"],
 )
 def test_wrong_weights_of_the_classes(kind, class_weight):
     assert_refused(make(kind, class_weight=class_weight), "fit", X, LABELS, message="weight")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -54,6 +55,18 @@ def product_of_two(n=2000, d=20):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(np.float32)
     return X, np.sin(1.5 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+@pytest.mark.parametrize("to", [np.asarray, csr_matrix])
+def test_a_constant_input_has_no_importance(metric, to):
+    X, y = product_of_two(1000, 6)
+    machine = RandomFeatureRegressor(SMALL, 256)
+    model = RecursiveFeatureMachine(machine, 1, metric=metric, **ONE_WAY, random_state=0)
+    importances = model.fit(to(np.column_stack([X, np.ones(1000)])), y).feature_importances_
+    assert model.best_round_ == 1
+    assert importances[-1] == 0.0
+    assert importances[:2].sum() > 0.5
 
 
 def test_the_metric_concentrates_on_the_inputs_that_matter():

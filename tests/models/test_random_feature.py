@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
-from bochner import Gaussian, Laplacian, Matern, RandomFeatureClassifier, RandomFeatureRegressor
+from bochner import Gaussian, KernelRegressor, Laplacian, Matern, RandomFeatureClassifier, RandomFeatureRegressor
 
 DTYPES = [np.float64, np.float32]
 WEIGHTINGS = ["none", "random", "with zeros"]
@@ -341,7 +341,98 @@ def test_every_output_has_its_own_noise():
     assert (std[:, 1] > 2 * std[:, 0]).all()
 
 
+def naive_error_bars(features, new, y, weights, alpha):
+    """Noise and deviations by the formulas, in float64, from the n x n products of the rows."""
+    n, total = len(y), weights.sum()
+    mean, roots = weights @ features / total, np.sqrt(weights)
+    centred, new = roots[:, None] * (features - mean), new - mean
+    inverse = np.linalg.inv(centred @ centred.T + alpha * np.eye(n))
+    coefficients = centred.T @ (inverse @ (roots * (y - weights @ y / total)))
+    residuals = y - weights @ y / total - (features - mean) @ coefficients
+    n_rows, products = max(n, total), new @ centred.T
+    left = n_rows - 1.0 - np.trace(centred @ centred.T @ inverse)
+    noise = weights @ residuals**2 / total * n_rows / left
+    unknown = ((new**2).sum(axis=1) - (products @ inverse * products).sum(axis=1)) / alpha
+    return noise, np.sqrt(noise * (1.0 + total / n_rows * (1.0 / total + unknown)))
+
+
+@pytest.mark.parametrize("n_components", [64, 600, 2048, 8448])
+@pytest.mark.parametrize("solver", ["gram", "conjugate_gradient"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("unit", [None, 1e-3, 2.0])
+def test_error_bars_are_those_of_the_formulas_even_near_interpolation(n_components, solver, dtype, unit):
+    if n_components > 2048 and solver == "gram":
+        pytest.skip("too wide for sums")
+    X, y = regression(300, 4, noise=0.1)
+    new, weights = regression(20, 4, seed=5)[0].astype(dtype), np.full(300, 1.0)
+    if unit is not None:
+        weights = unit * np.random.default_rng(1).exponential(size=300)
+    for alpha in (1e-5, 1e-3, 0.1) if n_components <= 2048 else (0.1,):
+        parameters = {"n_components": n_components, "alpha": alpha * weights.mean(), "solver": solver}
+        model = regressor(**parameters).fit(X.astype(dtype), y, None if unit is None else weights)
+        rows, of_new = (model.features_.transform(Z).astype(np.float64) for Z in (X.astype(dtype), new))
+        noise, std = naive_error_bars(rows, of_new, y, weights, model.alpha_)
+        # Probes estimate the rows left with a standard error of a quarter of it at most, mostly far less.
+        assert model.noise_variance_ == pytest.approx(noise, rel=0.35)
+        assert model.predict(new, return_std=True)[1] == pytest.approx(std, rel=0.2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_default_error_bars_of_targets_without_noise_are_about_the_errors(dtype):
+    X, _ = regression(800, 4)
+    new = regression(500, 4, seed=5)[0].astype(dtype)
+    mean, std = (
+        regressor(kernel="laplacian", n_components=2048)
+        .fit(X.astype(dtype), np.sin(X[:, 0]))
+        .predict(new, return_std=True)
+    )
+    errors = abs(mean - np.sin(new[:, 0]))
+    assert 0.1 < np.sqrt(np.mean(std**2) / np.mean(errors**2)) < 10.0
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-8, 1e-6])
+def test_float32_sums_with_hardly_any_penalty_are_those_of_float64(alpha):
+    X, y = regression(300, 4, noise=0.1)
+    new = regression(100, 4, seed=5)[0]
+    single, double = (
+        regressor(n_components=2048, alpha=alpha, solver="gram").fit(X.astype(dtype), y)
+        for dtype in (np.float32, np.float64)
+    )
+    assert distance(single.predict(new.astype(np.float32)), double.predict(new)) < 1e-4
+
+
+def test_error_bars_do_not_change_with_the_rows_of_the_caller():
+    X, y = regression(200, 3)
+    new = regression(5, 3, seed=5)[0]
+    mine = X.copy()
+    model = regressor(n_components=8448, alpha=0.1).fit(mine, y)
+    before = model.predict(new, return_std=True)[1]
+    mine *= 0.0
+    assert np.array_equal(model.predict(new, return_std=True)[1], before)
+
+
+@pytest.mark.parametrize("make", [regressor, KernelRegressor])
+def test_a_kernel_that_is_changed_after_the_fit_changes_nothing(make):
+    X, y = regression(100, 4)
+    scales = np.array([1.0, 2.0, 3.0, 4.0])
+    kernel = Laplacian(scales)
+    model = make(kernel=kernel, alpha=0.1).fit(X, y)
+    before = model.predict(X)
+    scales[:] = 9.0
+    assert np.array_equal(model.predict(X), before)
+    assert list(model.kernel_.length_scale) == [1.0, 2.0, 3.0, 4.0]
+
+
 # --- classes --------------------------------------------------------------------------------------------------------
+
+
+def test_the_most_probable_class_is_the_predicted_one_even_beyond_the_data():
+    X, y = classification(150, 3)
+    model = classifier(n_components=64, loss="squared_error", alpha=1e-6).fit(X, y)
+    scores = model.decision_function(3.0 * X)
+    assert ((scores > 1.0).sum(axis=1) > 1).any()
+    chosen = model.classes_[model.predict_proba(3.0 * X).argmax(axis=1)]
+    np.testing.assert_array_equal(chosen, model.predict(3.0 * X))
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
@@ -571,3 +662,43 @@ def test_a_random_state_makes_fits_equal(solver):
     np.testing.assert_array_equal(coefficients(3), coefficients(3))
     np.testing.assert_array_equal(coefficients(np.random.default_rng(3)), coefficients(np.random.default_rng(3)))
     assert distance(coefficients(3), coefficients(4)) > 0.01
+
+
+# --- streams whose parameters change --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        ({"n_components": 64}, {"n_components": 32}, "had n_components=64, and their sums cannot go on with 32"),
+        ({"kernel": Laplacian(2.0)}, {"kernel__length_scale": 3.0}, r"had kernel=Laplacian\(length_scale=2.0\), and"),
+        ({"sampling": "random"}, {"sampling": "sobol"}, "had sampling='random'"),
+        ({"alpha": 0.1}, {"alpha": "auto"}, "only be chosen if all rows come with alpha='auto'.*had alpha=0.1"),
+    ],
+)
+def test_a_stream_goes_on_with_the_parameters_it_began_with(first, then, said):
+    X, y = regression()
+    model = regressor(**first).partial_fit(X[:200], y[:200])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=said):
+        model.set_params(**then).partial_fit(X[200:], y[200:])
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_a_stream_of_classes_goes_on_with_its_loss_and_may_change_its_penalty():
+    X, y = classification()
+    model = classifier(loss="squared_error", alpha=0.1).partial_fit(X[:200], y[:200], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="had loss='squared_error', and their sums cannot go on with 'log_loss'"):
+        model.set_params(loss="log_loss").partial_fit(X[200:], y[200:])
+    model.set_params(loss="squared_error", alpha=1.0).partial_fit(X[200:], y[200:])
+    assert model.alpha_ == 1.0
+
+
+def test_entries_that_come_twice_are_added_before_rows_are_told_apart():
+    X, y = regression()
+    twice = sparse.csr_matrix((np.repeat(X.ravel() / 2.0, 2), np.tile(np.repeat(range(3), 2), 400), range(0, 2401, 6)))
+    assert not twice.has_canonical_format
+    model, plain = (regressor(kernel="laplacian").fit(Z, y) for Z in (twice, sparse.csr_matrix(X)))
+    assert model.alpha_ == plain.alpha_
+    assert model.predict(twice) == pytest.approx(plain.predict(X))
+    assert twice.nnz == 2 * X.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -104,8 +105,8 @@ class KernelMachine(BaseEstimator, ABC):
         """
 
     def _chosen_kernel(self, trial: Trial) -> Kernel:
-        """Give the kernel with a length scale, chosen by trials if that was left to us."""
-        kernel = self._kernel()
+        """Give a kernel of our own with a length scale, chosen by trials if that was left to us."""
+        kernel = copy.deepcopy(self._kernel())
         if not isinstance(kernel.length_scale, str):
             return kernel
         wanted = kernel.length_scale
@@ -117,9 +118,13 @@ class KernelMachine(BaseEstimator, ABC):
     def _accept(self, X: Any, **state: Any) -> None:
         """Take over what was fitted; until here nothing of the estimator has changed."""
         validate_data(self, X, reset=True, skip_check_array=True)
-        self._asked = self.get_params(deep=False)
+        self._remember()
         for name, value in state.items():
             setattr(self, name, value)
+
+    def _remember(self) -> None:
+        """Keep the parameters as they are now, whatever happens to them later."""
+        self._asked = clone(self).get_params(deep=False)
 
     def _warn(self, model: Any) -> None:
         """Warn the caller of the method that calls this one."""

@@ -95,5 +95,8 @@ def _clipped(scores: Array) -> Array:
     if scores.shape[1] == 1:
         second = np.clip((1.0 + scores) / 2.0, 0.0, 1.0)
         return np.hstack([1.0 - second, second])
+    # Scores of two classes that are both above 1 stay in their order.
+    first, second = np.partition(scores, -2, axis=1)[:, [-1, -2]].T
+    scores = scores / np.where(second > 1.0, first, 1.0)[:, None]
     clipped = np.clip(scores, 0.0, 1.0) + np.finfo(scores.dtype).tiny
     return clipped / clipped.sum(axis=1, keepdims=True)

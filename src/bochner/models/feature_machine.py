@@ -85,8 +85,9 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
     feature_importances_ : array of shape (d,)
         Diagonal of M, with a sum of 1.
     history_ : list of dict
-        Of each round: score and error on held-out rows (squared, or the log loss, by which rounds are compared), how
-        M was made, the smoothing of the gradients (nan for round 0), length scale, alpha, and seconds.
+        Of each round: score and error on held-out rows (squared, in units of the variance of the targets, or the log
+        loss, by which rounds are compared), how M was made, the smoothing of the gradients (nan for round 0), length
+        scale, alpha, and seconds.
     best_round_ : int
         The round whose metric is used; 0 is the kernel as it was.
 
@@ -155,7 +156,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
             value = getattr(self, name)
             if not (isinstance(value, str) and value == "auto"):
                 check_number(self, name, value, Range(0.0, includes_low=name != "power"))
-        if not is_boolean(self.center) and self.center != "auto":
+        if not is_boolean(self.center) and not (isinstance(self.center, str) and self.center == "auto"):
             raise invalid(self, "center", "True, False or 'auto'", self.center)
         check_boolean(self, "verbose", self.verbose)
         return as_generator(self, self.random_state)

@@ -46,6 +46,11 @@ class GradientMoments:
         total = float(weights.sum())
         return cls(means / total, outer / total)
 
+    def among(self, inputs: Array) -> GradientMoments:
+        """Give those of some inputs, by a mask; the gradients along others count as zero."""
+        of_outer = inputs if self.outer.ndim == 1 else np.outer(inputs, inputs)
+        return GradientMoments(self.means * inputs, self.outer * of_outer)
+
     @property
     def centred(self) -> Floats:
         """The covariance of the gradients, summed over the outputs: what a linear trend has no part in."""

@@ -10,10 +10,11 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from .._validation import invalid, is_number
+from .._validation import Range, invalid, is_number
 from .inputs import require_targets, weights_of, with_weight
 
 Array = NDArray[Any]
+_WEIGHTS = Range(0.0, includes_low=True)
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array, Array | None]:
@@ -49,13 +50,15 @@ def declared_classes(estimator: Any, classes: Any, first: bool) -> Array:
     if classes is None:
         raise ValueError("The 'classes' argument must be given in the first call of partial_fit.")
     declared = np.unique(column_or_1d(classes))
+    assert_all_finite(declared, input_name="classes")
     if len(declared) < 2:
         raise ValueError(f"{type(estimator).__name__} needs at least two classes. Got {declared!r}.")
     return declared
 
 
-def codes_among(classes: Array, y: Any, X: Any) -> Array:
+def codes_among(estimator: Any, classes: Array, y: Any, X: Any) -> Array:
     """Check the labels of one call of `partial_fit` and give the code of each row."""
+    require_targets(estimator, y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     unknown = np.setdiff1d(y, classes)
@@ -89,8 +92,8 @@ def weights_of_classes(estimator: Any, classes: Array, codes: Array, weights: Ar
     if isinstance(given, str) and given == "balanced":
         totals = np.bincount(codes, weights=weights, minlength=len(classes))
         return np.divide(totals.sum() / len(classes), totals, out=np.zeros(len(classes)), where=totals > 0.0)
-    if not isinstance(given, dict) or not all(is_number(w) and w >= 0.0 for w in given.values()):
-        raise invalid(estimator, "class_weight", "None, 'balanced' or a dict of non-negative numbers", given)
+    if not isinstance(given, dict) or not all(is_number(w) and float(w) in _WEIGHTS for w in given.values()):
+        raise invalid(estimator, "class_weight", "None, 'balanced' or a dict of finite non-negative numbers", given)
     unknown = [label for label in given if label not in classes]
     if unknown:
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import memory
@@ -164,6 +165,24 @@ class RandomFeatureModel(KernelMachine):
 
     # --- streams ------------------------------------------------------------------------------------------------
 
+    def _is_first_call(self) -> bool:
+        """Say whether `partial_fit` begins; if it goes on, refuse parameters that its sums do not have."""
+        if getattr(self, "_sums", None) is None:
+            return True
+        now = clone(self).get_params(deep=False)
+        for name in ("kernel", "n_components", "directions", "sampling", "loss"):
+            if name in now and repr(now[name]) != repr(self._asked[name]):
+                raise ValueError(
+                    f"The calls of partial_fit before had {name}={self._asked[name]!r}, and their sums cannot go on "
+                    f"with {now[name]!r}. Begin anew with a clone of this {type(self).__name__}."
+                )
+        if isinstance(now["alpha"], str) and not isinstance(self._asked["alpha"], str):
+            raise ValueError(
+                "The penalty can only be chosen if all rows come with alpha='auto': the calls of partial_fit before "
+                f"had alpha={self._asked['alpha']!r}."
+            )
+        return False
+
     def _empty_sums(self, X: Any, n_targets: int) -> FoldedGram:
         self._check_memory(self._problem(X, n_targets), "gram")
         return empty_sums(self.n_components, n_targets, 0, self._given_alpha is None)
@@ -200,6 +219,13 @@ class RandomFeatureModel(KernelMachine):
         if "features_" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
         return self.features_.kernel_
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        X = super()._checked(X, reset)
+        if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # rows are told apart by their entries
+        return X
 
     def _scores(self, X: Any) -> Array:
         """Compute the (n, k) values of the fitted linear model."""

@@ -187,8 +187,8 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
 
         For "squared_error" the result does not depend on how the rows are cut into calls. For "log_loss" each block is
         taken in by Newton steps: its log loss, expanded to second order about the present scores, is a weighted
-        least-squares problem, and these add up. What was expanded early stays as it was, so the rows should come in
-        random order: blocks that are sorted by class give a much worse model.
+        least-squares problem, and these add up. What was expanded early stays as it was, so that the model is not quite
+        that of `fit`, and the rows should come in random order: blocks that are sorted by class give a much worse one.
 
         Parameters
         ----------
@@ -203,10 +203,10 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
         """
         rng = self._validate_parameters()
         self._validate_stream()
-        first = getattr(self, "_sums", None) is None
+        first = self._is_first_call()
         given, X = X, self._checked(X, reset=first)
         declared = labels.declared_classes(self, classes, first)
-        codes = labels.codes_among(declared, y, X)
+        codes = labels.codes_among(self, declared, y, X)
         weights = labels.weights_by_class(self, sample_weight, X, declared, codes)
         X, codes, weights = with_weight(X, codes, weights)
         for_trial, for_features, _, _ = rng.spawn(4)
@@ -225,7 +225,8 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
             self._accept(
                 given, features_=features, classes_=declared, temperature_=1.0, _by_softmax=self.loss == "log_loss"
             )
-        self._model, self._sums, self._asked = model, sums, self.get_params(deep=False)
+        self._model, self._sums = model, sums
+        self._remember()
         return self
 
     def _validate_stream(self) -> None:

@@ -115,7 +115,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         self
         """
         rng = self._validate_parameters()
-        first = getattr(self, "_sums", None) is None
+        first = self._is_first_call()
         given, X = X, self._checked(X, reset=first)
         X, targets, weights, flat = regression_rows(self, X, y, sample_weight)
         for_trial, for_features, _ = rng.spawn(3)
@@ -132,7 +132,8 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         self._add(sums, features, X, targets - shift, weights)
         if first:
             self._accept(given, features_=features, _flat=flat, _shift=shift)
-        self._model, self._sums, self._asked = None, sums, self.get_params(deep=False)
+        self._model, self._sums = None, sums
+        self._remember()
         return self
 
     def _solve_stream(self) -> LinearModel:
@@ -146,7 +147,8 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         X : array or sparse matrix of shape (n, d)
         return_std : bool, default=False
             The deviation of a new target from the prediction: noise and what is not known of the function. After
-            conjugate gradients the latter comes from the rows of the preconditioner.
+            conjugate gradients the latter comes from the rows of the preconditioner, and a fit that is nearly an
+            interpolation must have converged far (a small ``tol``) for the noise not to be too large.
 
         Returns
         -------

@@ -95,6 +95,7 @@ class Rounds:
             _tell(f"No held-out row has the class {', '.join(map(str, absent))}: rounds are judged without.")
         self._held, self._progress = held, progress
         self._kept, self._rng = kept, for_gradients
+        self._varying = _varying(kept.X)
         self._trial = self._machine._trial(*machine._trial_rows(kept.X, kept.y, kept.weights), for_trial)
         self._rule = machine._kernel().length_scale
         self._retune = isinstance(self._rule, str) and self._rule == "auto"
@@ -242,9 +243,16 @@ class Rounds:
         kernel = with_one_length_scale(model.kernel_)
         displacement = smoothing * median_distance(kernel, self._trial.distinct_rows()) / kernel.length_scale
         n_outputs = model._fitted().coefficients.shape[1]
-        return GradientMoments.of(
-            model._gradients(part.X, displacement), self._counts(part), n_outputs, part.X.shape[1], diagonal
-        )
+        blocks = model._gradients(part.X, displacement)
+        moments = GradientMoments.of(blocks, self._counts(part), n_outputs, part.X.shape[1], diagonal)
+        return moments.among(self._varying)  # what random features say of constant inputs is their own noise
+
+
+def _varying(X: Any) -> Array:
+    """Tell which inputs are not the same in all rows."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    different = highest.toarray() != lowest.toarray() if hasattr(highest, "toarray") else highest != lowest
+    return np.asarray(different).ravel()
 
 
 def _tell(what: str) -> None:
