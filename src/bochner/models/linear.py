@@ -43,6 +43,8 @@ _FEW_FEATURES, _MANY_ROWS = 512, 64
 _FEW_ROWS, _PROBES = 4, 32
 #: Share of the rows below which what is left is rounding.
 _NOTHING = 1e-6
+#: Share of the variation of the targets below which residuals from float32 sums may be rounding.
+_CANCELLED = 1e-3
 #: Penalty for each row below which rounding of float32 products shows.
 _LEAST_IN_SINGLE = 1e-6
 #: How far iterations go that compare penalties.
@@ -184,38 +186,44 @@ def _rows_left(n_rows: float, alpha: float, factor: Factor) -> float:
     return n_rows - 1.0 - factor.rank + alpha * factor.inverse_trace()
 
 
-def _rest(
+def _residual_squares(
+    design: Design, targets: Floats, weights: Array | None, mean: Floats, coefficients: Floats
+) -> Floats:
+    """Sum up the squared residuals of centred targets on the rows themselves: differences of sums may be rounding."""
+    single, shift = coefficients.astype(design.dtype), mean @ coefficients
+
+    def squares(rows: slice, block: Array) -> tuple[Floats]:
+        left = np.square(targets[rows] + shift - block @ single)
+        return (left.sum(axis=0) if weights is None else weights[rows] @ left,)
+
+    return design.total(squares)[0]
+
+
+def _rows_left_on(
     design: Design,
-    targets: Floats,
     weights: Array | None,
     mean: Floats,
-    coefficients: Floats,
     alpha: float,
     factor: Factor | Preconditioner,
     of_all_rows: bool,
-) -> Rest:
-    """Look at the rows themselves for what centred targets leave: differences of sums would be rounding.
+) -> float:
+    """Estimate the trace of ``I - H``, where H makes fitted targets of targets, as `_rows_left` does from sums.
 
-    The rows left are the trace of ``I - H``, where H makes fitted targets of targets. Where rows are few that is taken
-    by random signs z, ``E z^T (I - H) z`` (Hutchinson, 1990), whose error is small beside even a small trace. H needs
-    an inverse of all rows; one that stands for them is asked for its trace only.
+    Where rows are few that is taken by random signs z, ``E z^T (I - H) z`` (Hutchinson, 1990), whose error is small
+    beside even a small trace. H needs an inverse of all rows; one that stands for them is asked for its trace only.
     """
-    n, p = design.shape
-    roots = np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
-    squares = np.square(roots * (targets - _centred_product(design, mean, coefficients))).sum(axis=0)
-    weight = total_weight(design, weights)
+    (n, p), weight = design.shape, total_weight(design, weights)
     n_rows = max(weight, float(n))
     if n > _FEW_ROWS * p or not of_all_rows:
-        return Rest(squares, n_rows - degrees_of_freedom(factor.solve, p, n_rows, alpha))
+        rank = factor.rank if isinstance(factor, Factor) else p
+        return n_rows - degrees_of_freedom(factor.solve, p, n_rows, alpha, rank)
+    roots = np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, _PROBES))
     signs -= roots * (roots.T @ signs) / weight  # what the intercept takes
-    fitted = roots * _centred_product(design, mean, factor.solve(design.transposed_product(roots * signs)))
+    coefficients = factor.solve(design.transposed_product(roots * signs))
+    fitted = roots * (design.product(coefficients) - mean @ coefficients)
     # A weight of two is another row, and the fit takes it from no other.
-    return Rest(squares, n_rows - n + float((signs * (signs - fitted)).sum()) / _PROBES)
-
-
-def _centred_product(design: Design, mean: Floats, coefficients: Floats) -> Floats:
-    return design.product(coefficients) - mean @ coefficients
+    return n_rows - n + float((signs * (signs - fitted)).sum()) / _PROBES
 
 
 def ridge_by_gram(
@@ -250,8 +258,11 @@ def ridge_by_gram(
     solution = replace(solution, converged=solution.residual <= effort.tolerance)
     rest = None
     if error_bars:
-        centred = targets - shift - gram.target_mean
-        rest = _rest(design, centred, weights, gram.feature_mean, solution.value, alpha, factor, of_all_rows=True)
+        squares, mean = gram.residual_squares(solution.value, alpha), gram.feature_mean
+        if (squares < _CANCELLED * gram.target_variation).any():
+            centred = targets - shift - gram.target_mean
+            squares = _residual_squares(design, centred, weights, mean, solution.value)
+        rest = Rest(squares, _rows_left_on(design, weights, mean, alpha, factor, of_all_rows=True))
     return _ridge_model(gram, alpha, factor, solution, rest).shifted(shift)
 
 
@@ -298,7 +309,8 @@ def ridge_by_iteration(
     uncertainty = None
     if error_bars:
         inverse, of_all_rows = preconditioning.undamped_at(alpha, some.design), len(some) == len(targets)
-        rest = _rest(design, targets, weights, mean, solution.value, alpha, inverse, of_all_rows)
+        squares = _residual_squares(design, targets, weights, mean, solution.value)
+        rest = Rest(squares, _rows_left_on(design, weights, mean, alpha, inverse, of_all_rows))
         uncertainty = rest.uncertainty(mean, inverse, weight, max(weight, float(len(targets))))
     intercept = target_mean - mean @ solution.value
     return LinearModel(solution.value, intercept, alpha, "conjugate_gradient", solution, uncertainty)
