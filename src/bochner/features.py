@@ -253,14 +253,15 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     # --- checks -------------------------------------------------------------------------------------------------
 
-    def checked_kernel(self) -> Kernel:
-        """Check all parameters, and turn the kernel's name into a kernel."""
+    def checked_kernel(self, owner: object = None) -> Kernel:
+        """Check all parameters, and turn the kernel's name into a kernel; errors name the estimator that has them."""
+        owner = self if owner is None else owner
         if not (
             is_integer(self.n_components) and (self.n_components == 1 or self.n_components % 2 == 0 < self.n_components)
         ):
-            raise invalid(self, "n_components", "an even integer of at least 2, or 1", self.n_components)
-        check_choice(self, "directions", self.directions, direction_schemes.SCHEMES)
-        check_choice(self, "sampling", self.sampling, sampling_schemes.SCHEMES)
+            raise invalid(owner, "n_components", "an even integer of at least 2, or 1", self.n_components)
+        check_choice(owner, "directions", self.directions, direction_schemes.SCHEMES)
+        check_choice(owner, "sampling", self.sampling, sampling_schemes.SCHEMES)
         kernel: Any = self.kernel
         if isinstance(kernel, Kernel):
             kernel.validate()
@@ -270,7 +271,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         is_class = isinstance(kernel, type) and issubclass(kernel, Kernel)
         hint = f"Write {kernel.__name__}() for a kernel of that class." if is_class else ""
         names = ", ".join(repr(name) for name in BY_NAME)
-        raise invalid(self, "kernel", f"a kernel of bochner or one of {names}", kernel, hint)
+        raise invalid(owner, "kernel", f"a kernel of bochner or one of {names}", kernel, hint)
 
     def _validated(self, X: Any) -> Any:
         return self._checked(validate_data(self, X, reset=False, **_ALLOWED))

@@ -174,7 +174,7 @@ def test_the_number_of_outputs_cannot_change_in_a_stream():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", HOW)
 def test_no_target_is_told(kind, how):
-    assert_refused(make(kind), how, X, None, message="y", **first_call(kind, "new", how))
+    assert_refused(make(kind), how, X, None, message="requires y to be passed", **first_call(kind, "new", how))
 
 
 WRONG = {
@@ -202,7 +202,7 @@ ONLY_CLASSIFIERS = {"loss": ["logloss", None, "hinge"], "temperature_scaling": [
 def test_a_wrong_parameter_is_told_in_one_sentence(kind, parameter, value, how):
     model = make(kind, **{parameter: value})
     more = first_call(kind, "new", how)
-    message = rf"^The '{parameter}' parameter of \w+ must be .*Got .* instead"
+    message = rf"^The '{parameter}' parameter of {type(model).__name__} must be .*Got .* instead"
     assert_refused(model, how, X, target_of(kind), message=message, **more)
 
 

@@ -58,7 +58,7 @@ class KernelMachine(BaseEstimator, ABC):
         chosen = isinstance(self.alpha, str) and self.alpha == "auto"
         if not chosen and not (is_number(self.alpha) and float(self.alpha) in Range(0.0, includes_low=True)):
             raise invalid(self, "alpha", "a number at least 0 or 'auto'", self.alpha)
-        check_choice(self, "solver", self.solver, self._solvers())
+        self._check_solver()
         check_number(self, "tol", self.tol, Range(0.0))
         check_integer(self, "max_iter", self.max_iter, 1)
         check_boolean(self, "verbose", self.verbose)
@@ -67,6 +67,9 @@ class KernelMachine(BaseEstimator, ABC):
     @abstractmethod
     def _solvers(self) -> list[str]:
         """Name the solvers that may be asked for."""
+
+    def _check_solver(self) -> None:
+        check_choice(self, "solver", self.solver, self._solvers())
 
     @property
     def _given_alpha(self) -> float | None:

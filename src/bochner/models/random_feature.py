@@ -62,7 +62,7 @@ class RandomFeatureModel(KernelMachine):
         self.random_state = random_state
 
     def _validate_parameters(self) -> np.random.Generator:
-        self._map(self._kernel(), self.n_components, None).checked_kernel()
+        self._map(self._kernel(), self.n_components, None).checked_kernel(self)
         return super()._validate_parameters()
 
     def _solvers(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_boolean, check_choice
+from .._validation import check_boolean, check_choice, invalid
 from ..kernels import Kernel
 from ..solvers import FoldedGram, curvature_weights, log_losses, rows_of
 from . import labels, temperature
@@ -110,6 +110,11 @@ class RandomFeatureClassifier(Classification, RandomFeatureModel):
 
     def _solvers(self) -> list[str]:
         return ["auto", "softmax"] if self.loss == "log_loss" else super()._solvers()
+
+    def _check_solver(self) -> None:
+        if not isinstance(self.solver, str) or self.solver not in self._solvers():
+            expected = f"one of {', '.join(map(repr, self._solvers()))} where the loss is {self.loss!r}"
+            raise invalid(self, "solver", expected, self.solver)
 
     def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         classes, X, codes, weights = labels.labelled_rows(self, X, y, sample_weight)
