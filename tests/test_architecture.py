@@ -14,6 +14,7 @@ PACKAGE = ROOT / "src" / "bochner"
 
 #: From the lowest to the highest; a module imports from its own layer and from lower ones.
 LAYERS = [
+    "_warnings",
     "_validation",
     "engine",
     "laws",
@@ -37,6 +38,7 @@ LAYERS = [
 ]
 #: Layers without scikit-learn, and what they may import beside NumPy and SciPy.
 NUMERICAL = {
+    "_warnings": (),
     "_validation": (),
     "engine": ("numba", "threadpoolctl"),
     "laws": (),

@@ -4,13 +4,21 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bochner import Laplacian, RandomFeatureClassifier, RandomFeatureRegressor
+from bochner import (
+    KernelRegressor,
+    Laplacian,
+    RandomFeatureClassifier,
+    RandomFeatureRegressor,
+    RandomFeatures,
+    RecursiveFeatureMachine,
+)
 from bochner.models import linear
 
 X, LABELS = make_moons(600, noise=0.3, random_state=0)
@@ -223,3 +231,23 @@ def test_rows_without_weight_are_not_in_the_trials():
         other = make(kernel="laplacian").fit(X[1::2], y[1::2])
         assert one.kernel_ == other.kernel_
         assert one.alpha_ == other.alpha_
+
+
+# --- where warnings point to -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:The gradient of the function")
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomFeatures(n_components=16),
+        RandomFeatureRegressor(n_components=16),
+        KernelRegressor(),
+        RecursiveFeatureMachine(RandomFeatureRegressor(n_components=16), 1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_warnings_point_to_the_line_of_the_user_from_any_depth(model):
+    with pytest.warns(UserWarning, match="All rows are equal") as told:
+        clone(model).fit(np.ones((40, 3)), np.arange(40.0))
+    assert {warning.filename for warning in told} == {__file__}

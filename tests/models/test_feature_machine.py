@@ -426,7 +426,10 @@ def test_a_thousand_columns_have_a_diagonal_metric():
     [
         ({"estimator": StandardScaler()}, "The 'estimator' parameter of RecursiveFeatureMachine must be"),
         ({"estimator": RandomFeatureRegressor(L1Laplacian())}, "with a kernel that has a metric"),
-        ({"estimator": RandomFeatureRegressor(n_components=3)}, "The 'n_components' parameter of RandomFeatureRegressor"),
+        (
+            {"estimator": RandomFeatureRegressor(n_components=3)},
+            "The 'n_components' parameter of RandomFeatureRegressor",
+        ),
         ({"n_iter": -1}, "The 'n_iter' parameter of RecursiveFeatureMachine must be"),
         ({"metric": "round"}, "The 'metric' parameter of RecursiveFeatureMachine must be"),
         ({"power": -1.0}, "The 'power' parameter of RecursiveFeatureMachine must be"),

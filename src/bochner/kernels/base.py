@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,6 +14,7 @@ from scipy.spatial.distance import pdist
 
 from .. import engine, laws, sampling
 from .._validation import Range, as_points, check_number, invalid, is_number, result_type
+from .._warnings import warn_user
 from .operator import KernelOperator
 from .parameters import Parametrised
 
@@ -337,10 +337,8 @@ def _median_or_one(kernel: Kernel, distances: Array) -> float:
     positive = distances[distances > 0.0]
     if len(positive):
         return float(np.median(positive))
-    warnings.warn(
+    warn_user(
         f"All rows are equal (or there is only one), so {type(kernel).__name__}(length_scale='median') has no median "
-        "distance; 1.0 is taken.",
-        UserWarning,
-        stacklevel=4,
+        "distance; 1.0 is taken."
     )
     return 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from .._validation import (
     invalid,
     is_number,
 )
+from .._warnings import warn_user
 from ..kernels import BY_NAME, Kernel
 from ..progress import progress_bar
 from . import tuning
@@ -130,13 +130,11 @@ class KernelMachine(BaseEstimator, ABC):
         self._asked = clone(self).get_params(deep=False)
 
     def _warn(self, model: Any) -> None:
-        """Warn the caller of the method that calls this one."""
         if not model.solution.converged:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} has not converged. {model.solution.message} Use a larger alpha, more "
                 "iterations (max_iter), float64 data, or a larger tol if that is enough.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     @abstractmethod

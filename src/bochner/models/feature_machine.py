@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from .._validation import (
     invalid,
     is_boolean,
 )
+from .._warnings import warn_user
 from ..kernels import RadialKernel
 from ..progress import progress_bar
 from .base import KernelMachine
@@ -216,7 +216,7 @@ class RecursiveFeatureMachine(MetaEstimatorMixin, BaseEstimator):
 
     def _n_rounds(self, n_inputs: int) -> int:
         if n_inputs == 1 and self.n_iter:
-            warnings.warn("There is one column, so there is no metric to learn.", UserWarning, stacklevel=3)
+            warn_user("There is one column, so there is no metric to learn.")
         return self.n_iter if n_inputs > 1 else 0
 
     def _rows(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Part:

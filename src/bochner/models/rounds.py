@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from .._warnings import warn_user
 from ..kernels import Kernel
 from ..solvers import rows_of
 from . import tuning
@@ -92,7 +92,7 @@ class Rounds:
         if not is_classifier(machine):  # so that all outputs count alike
             kept, held = kept.in_units_of(kept.deviation), held.in_units_of(kept.deviation)
         elif len(absent := np.setdiff1d(kept.y, held.y)):
-            _tell(f"No held-out row has the class {', '.join(map(str, absent))}: rounds are judged without.")
+            warn_user(f"No held-out row has the class {', '.join(map(str, absent))}: rounds are judged without.")
         self._held, self._progress = held, progress
         self._kept, self._rng = kept, for_gradients
         self._varying = _varying(kept.X)
@@ -118,14 +118,14 @@ class Rounds:
             start = time.perf_counter()
             choices = self._choices(model, forms, options, widths)
             if not choices:
-                _tell(
+                warn_user(
                     f"The gradient of the function fitted in round {number - 1} vanishes, so no metric can be learned "
                     f"from it. The best round so far, {self.best.number}, is used."
                 )
                 return
             model, chosen = self._round(number, n_rounds, choices, start)
             if chosen is not None and chosen.n_directions == 1:
-                _tell(f"The metric of round {number} sees one direction only: all else has no part in the function.")
+                warn_user(f"The metric of round {number} sees one direction only: no other has a part in the function.")
             if chosen is None or number - self.best.number >= _PATIENCE:
                 return
             forms, widths = [chosen.form], [chosen.width]
@@ -142,7 +142,7 @@ class Rounds:
         if learned <= own:
             self.best = replace(self.best, kernel=kernel)
             return
-        _tell(
+        warn_user(
             f"The metric of round {self.best.number} helps {self._machine.n_components} features, but not "
             f"{self._whole.n_components}: the kernel is used as it was."
         )
@@ -253,10 +253,6 @@ def _varying(X: Any) -> Array:
     highest, lowest = X.max(axis=0), X.min(axis=0)
     different = highest.toarray() != lowest.toarray() if hasattr(highest, "toarray") else highest != lowest
     return np.asarray(different).ravel()
-
-
-def _tell(what: str) -> None:
-    warnings.warn(what, UserWarning, stacklevel=4)
 
 
 def _narrowed(machine: Any) -> Any:

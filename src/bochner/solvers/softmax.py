@@ -48,10 +48,10 @@ def log_losses(scores: Floats, classes: NDArray[np.intp]) -> tuple[Floats, Float
 def log_odds(classes: NDArray[np.intp], n_classes: int, weights: Floats | None) -> Floats:
     """Give the intercept that fits the frequencies of the classes; one number for two classes.
 
-    A class whose rows have no weight counts as half a row.
+    A class whose rows have no weight counts as half a row: of weight 1, or of what rows weigh if that is less.
     """
     counts = np.bincount(classes, weights=weights, minlength=n_classes)
-    logs = np.log(np.where(counts > 0.0, counts, 0.5 * counts.sum() / len(classes)))
+    logs = np.log(np.where(counts > 0.0, counts, 0.5 * min(1.0, counts.sum() / len(classes))) / counts.sum())
     return logs[1:] - logs[:1] if n_classes == 2 else logs - logs.mean()
 
 
