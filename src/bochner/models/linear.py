@@ -233,7 +233,7 @@ def ridge_by_gram(
     alpha: float | None,
     judging: Judging | None,
     effort: Effort,
-    error_bars: bool,
+    error_bars: bool = False,
 ) -> LinearModel:
     """Fit by the Gram matrix; of float32 rows by products in float32, refined on the rows.
 
@@ -274,8 +274,8 @@ def ridge_by_iteration(
     alphas: Sequence[float],
     judging: Judging | None,
     effort: Effort,
-    error_bars: bool,
     far_below: Sequence[float] = (),
+    error_bars: bool = False,
 ) -> LinearModel:
     """Fit by conjugate gradients, preconditioned by some of the rows.
 

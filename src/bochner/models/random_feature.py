@@ -145,23 +145,18 @@ class RandomFeatureModel(KernelMachine):
         problem = self._problem(X, targets.shape[1])
         solver = costs.choose_ridge_solver(problem) if self.solver == "auto" else self.solver
         judging = None if alpha is not None else Judging(tuning.hashes_of_rows(X, 0), criterion)
+        effort, error_bars = self._effort(progress), self._has_error_bars
         if solver == "gram":
-            model = ridge_by_gram(
-                design, targets, weights, alpha, judging, self._effort(progress), self._has_error_bars
-            )
-        else:
-            weight = total_weight(design, weights)
-            alphas = [alpha] if alpha is not None else tuning.penalties_about(trial.penalty(features.kernel_), weight)
-            # Weights count as repetitions of rows.
-            is_wide = self.n_components > max(X.shape[0], weight)
-            far_below = tuning.penalties_far_below(alphas, weight) if is_wide else []
-            some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
-            if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
-                design = design.kept()
-            model = ridge_by_iteration(
-                design, some, targets, weights, alphas, judging, self._effort(progress), self._has_error_bars, far_below
-            )
-        return model
+            return ridge_by_gram(design, targets, weights, alpha, judging, effort, error_bars)
+        weight = total_weight(design, weights)
+        alphas = [alpha] if alpha is not None else tuning.penalties_about(trial.penalty(features.kernel_), weight)
+        # Weights count as repetitions of rows.
+        is_wide = self.n_components > max(X.shape[0], weight)
+        far_below = tuning.penalties_far_below(alphas, weight) if is_wide else []
+        some = self._some(features, X, weights, problem.rows_for_preconditioner, rng)
+        if design.n_bytes <= problem.memory and X.shape[1] >= costs.MANY_COLUMNS:
+            design = design.kept()
+        return ridge_by_iteration(design, some, targets, weights, alphas, judging, effort, far_below, error_bars)
 
     # --- streams ------------------------------------------------------------------------------------------------
 
