@@ -121,7 +121,7 @@ def _order(setting: plan.Setting) -> tuple[bool, int, int]:
 
 def _checked(folder: Path) -> Path:
     """Refuse a folder of results that cannot be one."""
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    there = _nearest(folder)
     if not there.is_dir():
         raise FileExistsError(
             f"Results go to a folder, and {str(there)!r} is a file. Give another one: --output FOLDER on the command "
@@ -130,10 +130,14 @@ def _checked(folder: Path) -> Path:
     return folder
 
 
+def _nearest(folder: Path) -> Path:
+    """Give the folder, or what there is of its parents."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
 def _check_writable(folder: Path) -> None:
     """Refuse a folder that results cannot be written to before they are measured."""
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    written = [there, *(path for path in folder.glob("*") if path.suffix in _SUFFIXES)]
+    written = [_nearest(folder), *(path for path in folder.glob("*") if path.suffix in _SUFFIXES)]
     closed = next((path for path in written if not os.access(path, os.W_OK)), None)
     if closed is not None:
         raise PermissionError(

@@ -135,11 +135,15 @@ def empty_sums(n_features: int, n_targets: int, n_rows: int, chosen: bool, preci
     return FoldedGram(n_features, n_targets, n_parts, precise)
 
 
-def ridge_from_sums(folded: FoldedGram, alpha: float | None, error: Any = None) -> LinearModel:
+def ridge_from_sums(
+    folded: FoldedGram, alpha: float | None, error: Any = None, error_bars: bool = False
+) -> LinearModel:
     """Solve for given sums; without a penalty, choose it, by an error that is not the squared one if it is given."""
     gram, alpha, factor = _factored(folded, alpha, error)
     solution = Solution(factor.solve(gram.cross), True, 0, 0.0, factor.message)
-    rest = Rest(gram.residual_squares(solution.value, alpha), _rows_left(gram.n_effective, alpha, factor))
+    rest = None
+    if error_bars:
+        rest = Rest(gram.residual_squares(solution.value, alpha), _rows_left(gram.n_effective, alpha, factor))
     return _ridge_model(gram, alpha, factor, solution, rest)
 
 
@@ -170,11 +174,11 @@ class Rest:
     """What a fit leaves: weighted sums of squared residuals (k,), and rows less the parameters that they determine."""
 
     squares: Floats
-    n_rows: float
+    rows: float
 
     def uncertainty(self, mean: Floats, factor: Factor | Preconditioner, weight: float, n_rows: float) -> Uncertainty:
         """Estimate the noise."""
-        noise = self.squares / weight * n_rows / max(self.n_rows, _NOTHING * n_rows)
+        noise = self.squares / weight * n_rows / max(self.rows, _NOTHING * n_rows)
         return Uncertainty(noise, mean, factor, weight, n_rows)
 
 
@@ -252,7 +256,7 @@ def ridge_by_gram(
             held_out.take(rows, block)
     error = None if held_out is None else held_out.error
     if not single:
-        return ridge_from_sums(folded, alpha, error).shifted(shift)
+        return ridge_from_sums(folded, alpha, error, error_bars).shifted(shift)
     gram, alpha, factor = _factored(folded, alpha, error)
     solution = refine(design, targets - shift, weights, gram, alpha, factor, progress=effort.progress)
     solution = replace(solution, converged=solution.residual <= effort.tolerance)

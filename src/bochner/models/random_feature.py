@@ -193,7 +193,8 @@ class RandomFeatureModel(KernelMachine):
             sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
 
     def _solve_stream(self) -> LinearModel:
-        return ridge_from_sums(self._sums, number_or_none(self._asked["alpha"]))
+        alpha = number_or_none(self._asked["alpha"])
+        return ridge_from_sums(self._sums, alpha, error_bars=self._has_error_bars)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
