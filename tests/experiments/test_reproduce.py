@@ -398,6 +398,8 @@ def test_rows_that_are_not_here_explain_what_they_bring_elsewhere():
     own["figures"]["all rows"] = 6_000
     halved = ("rows", [*known(0.4), *known(0.6, kernel="matern")])
     assert explained_by(halved, own=own) == ["7.00", "10.0 times the rows: 91.6 – 94.4"]
+    far_apart = ("rows", [*known(0.2), *known(0.6, kernel="matern")])
+    assert explained_by(far_apart, own=own) == ["7.00", ""]
     assert explained_by(("rows", known(0.6)), own=own) == ["7.00", ""]
     assert explained_by(("rows", [*known(0.4), *known(0.6, method="orf")]), own=own) == ["7.00", ""]
     own["figures"]["all rows"] = 60_000  # there are more that were not used
@@ -411,16 +413,28 @@ def copied(n_rows, score, kernel="laplacian", alpha="auto"):
 def test_rows_that_are_not_here_explain_what_they_bring_to_a_small_copy():
     own = growing(6_000, 0.80, dataset="kmnist", method="orf", n_components=50_000)  # 89.9 in the paper
     own["figures"]["all rows"] = 6_000
-    halved, less = copied(6_000, 0.75), copied(6_000, 0.7, alpha=1e-6)
-    assert explained_by(("small-copy", [copied(600, 0.5), halved]), own=own) == [
-        "9.90",
-        "10.0 times the rows: 90.0 – 90.0",
-    ]
-    found = [copied(600, 0.5), halved, less]
-    assert explained_by(("small-copy", found), own=own) == ["9.90", "10.0 times the rows: 88.0 – 90.0"]
-    assert explained_by(("small-copy", [copied(600, 0.5), less]), own=own) == ["9.90", ""]  # 88.0 is not 89.9
-    of_another = [copied(600, 0.5, "matern"), copied(6_000, 0.75, "matern")]
-    assert explained_by(("small-copy", of_another), own=own) == ["9.90", ""]
+
+    def explained(*last, kernel="laplacian"):
+        return explained_by(("small-copy", [copied(600, 0.5, kernel), *last]), own=own)[1]
+
+    halved = copied(6_000, 0.75)
+    assert explained(halved) == "10.0 times the rows: 90.0"
+    assert explained(halved, copied(6_000, 0.7, alpha=1e-6)) == "10.0 times the rows: 90.0"
+    assert explained(copied(6_000, 0.7)) == ""  # 88.0 is not 89.9
+    assert explained(copied(6_000, 0.75, "matern"), kernel="matern") == ""
+
+
+def test_a_given_penalty_of_a_small_copy_is_an_explanation_of_its_own():
+    own = growing(6_000, 0.80, dataset="kmnist", method="orf", n_components=50_000)  # 89.9 in the paper
+    own["figures"]["all rows"] = 6_000
+
+    def explained(*last):
+        return explained_by(("small-copy", [copied(600, 0.5), *last]), own=own)[1]
+
+    chosen, given, far = copied(6_000, 0.78), copied(6_000, 0.7, alpha=1e-6), copied(6_000, 0.6, alpha=1e-6)
+    assert explained(chosen) == ""  # 91.2 is not 89.9
+    assert explained(chosen, given) == "10.0 times the rows, given penalty: 88.0 – 91.2"
+    assert explained(chosen, far) == ""  # 84.0 and 91.2 are too far apart
 
 
 def test_small_copies_are_shown_beside_the_paper():

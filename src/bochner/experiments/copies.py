@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .growth import Key
 from .lookup import View, figures, grouped, paper
 from .records import Record
 from .tables import Table
 
-_HELD_OUT = "auto"
+#: A penalty that held-out rows choose.
+HELD_OUT = "auto"
 
 
-def gains(records: Sequence[Record]) -> dict[Key, list[float]]:
-    """Say by what more rows multiply the errors of copies, for each choice that the last have."""
-    found: dict[Key, list[float]] = {}
+def gains(records: Sequence[Record]) -> dict[Key, dict[Any, float]]:
+    """Say by what more rows multiply the errors of copies, for each penalty that the last have."""
+    found: dict[Key, dict[Any, float]] = {}
     for (dataset, kernel, method), (few, many) in _ends(records).items():
-        (first,), last = figures(few, "score"), figures(many, "score")
-        found[dataset, kernel, method] = [(1.0 - score) / (1.0 - first) for score in last]
+        (first,) = figures(few, "score")
+        by_penalty = {record["setting"]["alpha"]: record["figures"]["score"] for record in many}
+        found[dataset, kernel, method] = {
+            penalty: (1.0 - score) / (1.0 - first) for penalty, score in by_penalty.items()
+        }
     return found
 
 
 def view(records: Sequence[Record]) -> View:
     """Scores of copies, with few rows and with many, beside the paper's."""
-    given = sorted({record["setting"]["alpha"] for record in records} - {_HELD_OUT}, reverse=True)
+    given = sorted({record["setting"]["alpha"] for record in records} - {HELD_OUT}, reverse=True)
     rows = []
     for (dataset, kernel, method), ends in _ends(records).items():
         row = [dataset, kernel, method, ends[0][0]["setting"]["n_components"]]
-        for group, values in zip(ends, ([_HELD_OUT], [_HELD_OUT, *given]), strict=True):
+        for group, values in zip(ends, ([HELD_OUT], [HELD_OUT, *given]), strict=True):
             scores = {record["setting"]["alpha"]: _score(record) for record in group}
             row += [max(figures(group, "n_rows")), *(scores.get(value, "") for value in values)]
         rows.append([*row, paper()["prediction"].get(dataset, {}).get(kernel, {}).get(method, "")])
