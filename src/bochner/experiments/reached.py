@@ -48,9 +48,9 @@ _LEGEND = (
     "points apart, of experiments that differ in what the paper does not say; of kmnist and svhn, what so many times "
     "as many rows would make of ours, if they brought what they bring to the other two data sets of images, or to a "
     "small copy, with so many times fewer rows and features (small-copy): one score within half a point, or the "
-    "nearest on either side, at most five points apart; the same with given penalties of the small copy, which shows what a "
-    "penalty costs there, not that the paper had it; a score, the nearest, within the 95 % interval of the paper's "
-    "mean, by its deviation over five runs.",
+    "nearest on either side, at most five points apart; the same with given penalties of the small copy, which shows "
+    "what a penalty costs there, not that the paper had it; a score, the nearest, within the 95 % interval of the "
+    "paper's mean, by its deviation over five runs.",
 )
 
 
