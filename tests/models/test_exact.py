@@ -103,6 +103,18 @@ def test_many_outputs_are_fitted_one_by_one():
     assert model.intercept_ == pytest.approx(Y.mean(axis=0))
 
 
+@pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient", "eigenpro"])
+def test_what_is_chosen_does_not_depend_on_the_units_of_targets(solver):
+    X, y = rows()
+    Y = np.stack([y, X[:, 2] ** 2, np.full(len(y), 7.0)], axis=1)
+    units = np.array([1.0 / 1024.0, 4096.0, 2.0**20])
+    model = KernelRegressor(solver=solver, random_state=0).fit(X, Y)
+    other = KernelRegressor(solver=solver, random_state=0).fit(X, Y * units)
+    assert other.alpha_ == model.alpha_
+    assert other.kernel_ == model.kernel_
+    assert other.predict(X) / units == pytest.approx(model.predict(X), rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("loss", ["regressor", "squared_error", "log_loss"])
 def test_the_weight_two_is_a_row_that_is_there_twice(loss):
     X, y = rows(80)
@@ -319,11 +331,12 @@ def test_the_same_seed_gives_the_same_model(solver):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_log_loss_is_stationary(n_classes, alpha, weighted):
+@pytest.mark.parametrize("n", [200, 600])
+def test_log_loss_is_stationary(n_classes, alpha, weighted, n):
     """Where the objective is least, the coefficients are the weighted residuals over the penalty."""
-    X, _ = rows(200)
-    y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(200, n_classes))).argmax(axis=1)
-    weights = np.random.default_rng(2).uniform(0.5, 2.0, size=200) if weighted else np.ones(200)
+    X, _ = rows(n)
+    y = (X[:, :n_classes] + np.random.default_rng(1).gumbel(size=(n, n_classes))).argmax(axis=1)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
     model = KernelClassifier(Laplacian(3.0), loss="log_loss", alpha=alpha).fit(X, y, weights)
     residuals = np.eye(n_classes)[y] - model.predict_proba(X)
     residuals = weights[:, None] * (residuals[:, 1:] if n_classes == 2 else residuals)

@@ -333,6 +333,26 @@ def test_little_is_known_away_from_the_data(solver):
     assert std.min() > np.sqrt(model.noise_variance_)
 
 
+@pytest.mark.parametrize("how", ["gram", "conjugate_gradient", "stream"])
+def test_what_is_chosen_does_not_depend_on_the_units_of_targets(how):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    Y = np.stack([np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=400), rng.normal(size=400)], axis=1)
+
+    def fitted(units):
+        model = RandomFeatureRegressor(n_components=256, random_state=0)
+        if how == "stream":
+            return model.partial_fit(X[:200], Y[:200] * units).partial_fit(X[200:], Y[200:] * units)
+        return model.set_params(solver=how).fit(X, Y * units)
+
+    units = np.array([1024.0, 1.0 / 4096.0])
+    model, other = fitted(1.0), fitted(units)
+    assert other.alpha_ == model.alpha_
+    assert other.kernel_ == model.kernel_
+    for values, of_other in zip(model.predict(X, return_std=True), other.predict(X, return_std=True), strict=True):
+        assert of_other / units == pytest.approx(values, rel=1e-9, abs=1e-12)
+
+
 def test_every_output_has_its_own_noise():
     X, y = regression(500, n_outputs=2)
     y[:, 1] += np.random.default_rng(3).normal(size=500)

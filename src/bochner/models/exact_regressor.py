@@ -9,7 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from .exact import ExactModel
 from .expansion import Rows
-from .inputs import regression_rows
+from .inputs import regression_rows, units_of
 from .trials import RidgeTrial
 
 
@@ -24,8 +24,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
     kernel : str or kernel, default="laplacian"
         A kernel, whose ``length_scale`` may be "auto" or "median", or the name of one, which then is "auto".
     alpha : float or "auto", default="auto"
-        Penalty; "auto" chooses it by the squared error on held-out rows; where there are none, since "eigenpro" shall
-        not stop early, by that of trials on some of the rows.
+        Penalty; "auto" chooses it by the squared error on held-out rows, of several targets each in units of its
+        spread; where there are none, since "eigenpro" shall not stop early, by that of trials on some of the rows.
     solver : {"auto", "cholesky", "conjugate_gradient", "eigenpro"}, default="auto"
         A Cholesky factorisation; conjugate gradients, preconditioned by a sample of the rows; or EigenPro's
         preconditioned stochastic gradient steps. The last two never hold the kernel matrix. "auto" is the first if the
@@ -66,7 +66,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         return regression_rows(self, X, y, sample_weight)[:-1]
 
     def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
-        return self._ridge_trial(X, targets, weights, rng)
+        return self._ridge_trial(X, targets / units_of(targets, weights), weights, rng)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.
@@ -90,9 +90,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         with self._progress() as progress:
             trial = self._trial(X, targets, weights, for_trial)
             kernel = self._chosen_kernel(trial)
-            expansion = self._fit_squares(kernel, Rows.of(X, targets, weights), trial, for_solver, progress)
+            units = units_of(targets, weights)
+            expansion = self._fit_squares(kernel, Rows.of(X, targets / units, weights), trial, for_solver, progress)
         self._warn(expansion)
-        self._accept(given, kernel_=kernel, _expansion=expansion.apart_from(given), _flat=flat)
+        self._accept(given, kernel_=kernel, _expansion=expansion.times(units).apart_from(given), _flat=flat)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -47,6 +47,12 @@ class Expansion:
         is_own = self.points is not given and self.points.base is None
         return self if is_own else replace(self, points=self.points.copy())
 
+    def times(self, units: Floats) -> Expansion:
+        """Multiply by the units that targets were divided by, one for each."""
+        solution = replace(self.solution, value=self.solution.value * units)
+        coefficients, intercept = self.coefficients * units, self.intercept * units
+        return replace(self, coefficients=coefficients, intercept=intercept, solution=solution)
+
     def values(self, kernel: Kernel, X: Array) -> Array:
         """Give the (n, k) values at new points, tile by tile."""
         return _values(kernel, X, self.points, self.coefficients) + self.intercept

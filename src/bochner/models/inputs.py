@@ -10,6 +10,9 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 
 Array = NDArray[Any]
 
+#: Relative spread of targets that is rounding.
+_ROUNDINGS = 1e-14
+
 
 def regression_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None, bool]:
     """Check y and the weights; give the rows that have weight, (n, k) targets, weights, and whether y is a vector."""
@@ -25,6 +28,17 @@ def targets_of(estimator: Any, y: Any, X: Any) -> tuple[Array, bool]:
         raise ValueError(f"y must have one or two dimensions. Got shape {checked.shape}.")
     check_consistent_length(X, checked)
     return checked.reshape(len(checked), -1), checked.ndim == 1
+
+
+def units_of(targets: Array, weights: Array | None) -> Array:
+    """Give a power of two for each target, about its spread.
+
+    Divided by these, targets are comparable with each other, and no digit of them changes.
+    """
+    largest, mean = abs(targets).max(axis=0), np.average(targets, axis=0, weights=weights)
+    spread = np.average(abs(targets - mean), axis=0, weights=weights)
+    is_constant = spread <= _ROUNDINGS * largest
+    return np.asarray(np.ldexp(0.5, np.frexp(np.where(is_constant, largest, spread))[1]))
 
 
 def require_targets(estimator: Any, y: Any) -> None:

@@ -71,6 +71,13 @@ class LinearModel:
         """Add to the intercept what was taken from the targets."""
         return replace(self, intercept=self.intercept + shift)
 
+    def times(self, units: Array) -> LinearModel:
+        """Multiply by the units that targets were divided by, one for each."""
+        solution = replace(self.solution, value=self.solution.value * units)
+        uncertainty = None if self.uncertainty is None else self.uncertainty.times(units)
+        coefficients, intercept = self.coefficients * units, self.intercept * units
+        return replace(self, coefficients=coefficients, intercept=intercept, solution=solution, uncertainty=uncertainty)
+
 
 @dataclass(frozen=True)
 class Uncertainty:
@@ -85,6 +92,10 @@ class Uncertainty:
     factor: Factor | Preconditioner
     weight: float
     n_rows: float
+
+    def times(self, units: Array) -> Uncertainty:
+        """Multiply by the units that targets were divided by, one for each."""
+        return replace(self, noise_variance=self.noise_variance * units**2)
 
     def standard_deviation(self, features: Array) -> Floats:
         """Give the (n, k) standard deviations of new targets: noise, and what is not known of the function.

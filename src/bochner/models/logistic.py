@@ -29,6 +29,9 @@ from .tuning import threads_for
 
 Array = NDArray[Any]
 
+#: Relative gradient on roots of the kernel matrix, where iterations cost little beside the roots.
+_ON_ROOTS = 1e-10
+
 
 def softmax_model(
     design: Design,
@@ -69,7 +72,7 @@ def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, e
     solution = minimise_softmax(
         problem,
         SoftmaxPreconditioning.of_matrix(roots, rows.weights, problem.total_curvature, centred=False).at(alpha),
-        tolerance=min(effort.tolerance, 1e-10) if n <= 256 else effort.tolerance,
+        tolerance=min(effort.tolerance, _ON_ROOTS),
         max_iter=effort.max_iter,
         progress=effort.progress,
     )

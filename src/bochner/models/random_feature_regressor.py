@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .inputs import regression_rows
+from .inputs import regression_rows, units_of
 from .linear import LinearModel, Uncertainty
 from .random_feature import RandomFeatureModel
 from .trials import RidgeTrial, trial_of_targets
@@ -29,7 +29,8 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
     n_components : int, default=2048
         Number of features.
     alpha : float or "auto", default="auto"
-        Penalty; "auto" chooses it by the squared error on held-out rows, from the same pass over the data.
+        Penalty; "auto" chooses it by the squared error on held-out rows, from the same pass over the data; of several
+        targets each counts in units of its spread.
     directions, sampling : str
         See `RandomFeatures`.
     solver : {"auto", "gram", "conjugate_gradient"}, default="auto"
@@ -70,7 +71,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         return regression_rows(self, X, y, sample_weight)[:-1]
 
     def _trial(self, X: Any, targets: Any, weights: Any, rng: np.random.Generator) -> RidgeTrial:
-        return trial_of_targets(self._narrow(X.shape[0]), X, targets, weights, rng)
+        return trial_of_targets(self._narrow(X.shape[0]), X, targets / units_of(targets, weights), weights, rng)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
         """Fit to (n, d) data and (n,) or (n, k) targets.
@@ -94,13 +95,16 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         with self._progress() as progress:
             trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
-            model = self._fit_ridge(features, X, targets, weights, trial, for_solver, progress)
+            units = units_of(targets, weights)
+            model = self._fit_ridge(features, X, targets / units, weights, trial, for_solver, progress)
         self._warn(model)
-        self._accept(given, features_=features, _model=model, _sums=None, _flat=flat)
+        self._accept(given, features_=features, _model=model.times(units), _sums=None, _flat=flat)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
-        """Add rows to what was fitted by `partial_fit` before; the first rows fix the kernel's length scale.
+        """Add rows to what was fitted by `partial_fit` before.
+
+        The first rows fix the kernel's length scale, and how several targets compare where the penalty is chosen.
 
         The result does not depend on how the rows are cut into calls. A model fitted by `fit` begins anew.
 
@@ -123,21 +127,23 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
             trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
+            units = units_of(targets, weights)
         else:
-            features, sums, shift = self.features_, self._sums.copy(), self._shift
+            features, sums = self.features_, self._sums.copy()
+            shift, units = self._shift, self._units
             if targets.shape[1] != sums.parts[0].shape[1]:
                 raise ValueError(
                     f"y has {targets.shape[1]} outputs, not {sums.parts[0].shape[1]} as in the first call."
                 )
-        self._add(sums, features, X, targets - shift, weights)
+        self._add(sums, features, X, (targets - shift) / units, weights)
         if first:
-            self._accept(given, features_=features, _flat=flat, _shift=shift)
+            self._accept(given, features_=features, _flat=flat, _shift=shift, _units=units)
         self._model, self._sums = None, sums
         self._remember()
         return self
 
     def _solve_stream(self) -> LinearModel:
-        return super()._solve_stream().shifted(self._shift)
+        return super()._solve_stream().times(self._units).shifted(self._shift)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict targets, and with ``return_std`` also their standard deviations.
