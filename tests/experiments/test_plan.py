@@ -13,7 +13,7 @@ def test_the_papers_tables_and_figures_have_plans():
     of_the_paper = ["table-5", "table-3", "errors", "speed"]
     over_rows = ["rows", "rows-given", "small-copy"]
     explaining = ["features", "epochs", "columns", "choices", "splits", "all-rows", "smoothness"]
-    added = ["unit-scale", "penalties", "columns-given"]
+    added = ["unit-scale", "penalties", "columns-given", "other-exponents"]
     assert plan.names() == [*of_the_paper, "exponents", *over_rows, *explaining, *added]
 
 
@@ -81,6 +81,11 @@ def test_rules_apply_in_their_order():
         {"a": 2, "b": "x", "c": 10},
         {"a": 3, "b": "y"},
     ]
+
+
+def test_several_grids_come_one_after_the_other():
+    part = {"grid": [{"a": [1, 2]}, {"a": [1], "b": ["x", "y"]}], "skip": [{"where": {"a": 2}}]}
+    assert list(plan.expanded(part)) == [{"a": 1}, {"a": 1, "b": "x"}, {"a": 1, "b": "y"}]
 
 
 def test_settings_are_chosen_by_their_values():

@@ -14,7 +14,9 @@ from .svg import Line, Plot
 from .tables import Table, compared
 
 Key = tuple[str, str, str]
-_NAMES = ("dataset", "kernel", "method", "length_scale")
+#: What a line may have given, and how it is called.
+_GIVEN = {"length_scale": "length scale", "exponent": "exponent"}
+_NAMES = ("dataset", "kernel", "method", *_GIVEN)
 _WORDS = {"rows": "rows", "components": "features"}
 #: Points that a power law is seen by.
 _FOR_A_LAW = 3
@@ -38,10 +40,10 @@ class End(NamedTuple):
 
 @dataclass(frozen=True)
 class Points:
-    """Errors of a data set, kernel, method and length scale over a growing number; beside it the other number."""
+    """Errors of a data set, kernel, method and what is given over a growing number; beside it the other number."""
 
     key: Key
-    length_scale: Any
+    given: str
     sizes: list[int]
     beside: list[Any]
     errors: list[float]
@@ -50,7 +52,7 @@ class Points:
     @property
     def name(self) -> list[Any]:
         """The first cells of a row of a table."""
-        return [*self.key, self.length_scale]
+        return [*self.key, self.given]
 
     @property
     def rows(self) -> list[list[Any]]:
@@ -122,7 +124,7 @@ class Growth:
     def __call__(self, records: Sequence[Record]) -> View:
         """Give a table and plots of the lines, and a table of where they lead."""
         lines, over = self._lines(records), _WORDS[self.over]
-        columns = ["data", "kernel", "method", "length scale", _WORDS[self.beside], over, "score"]
+        columns = ["data", "kernel", "method", "given", _WORDS[self.beside], over, "score"]
         tables = [Table(f"Scores over the number of {over}", columns, [row for points in lines for row in points.rows])]
         continued = []
         for points in lines:
@@ -169,20 +171,21 @@ class Growth:
         by_plot: dict[str, list[Line]] = {}
         for points in lines:
             dataset, kernel, method = points.key
-            title = ", ".join([dataset, kernel, *([f"length scale {points.length_scale}"] * bool(points.length_scale))])
+            title = ", ".join(word for word in (dataset, kernel, points.given) if word)
             by_plot.setdefault(title, []).append(Line(method, points.sizes, points.errors))
         return [Plot(title, _WORDS[self.over], "1 - score", drawn) for title, drawn in by_plot.items()]
 
     def _lines(self, records: Sequence[Record]) -> list[Points]:
         found = []
-        for (dataset, kernel, method, length_scale), group in grouped(records, *_NAMES).items():
+        for (dataset, kernel, method, *values), group in grouped(records, *_NAMES).items():
             by_size = {_number(r, self.over): r for r in sorted(group, key=lambda r: _number(r, self.over))}
             line = list(by_size.values())
             beside = [_number(record, self.beside) for record in line]
             errors = [1.0 - record["figures"]["score"] for record in line]
             converged = [record["figures"].get("converged", True) for record in line]
+            given = (f"{word} {value}" for word, value in zip(_GIVEN.values(), values, strict=True) if value)
             key = dataset, kernel, method
-            found.append(Points(key, length_scale or "", list(by_size), beside, errors, converged))
+            found.append(Points(key, ", ".join(given), list(by_size), beside, errors, converged))
         return found
 
 

@@ -1,9 +1,9 @@
 """From a TOML file to the settings that are to be measured.
 
 A file has a ``title``, what it is ``about``, the ``paper``'s name of it, its ``place`` among the others, the ``kind``
-of measurement, experiments that are shown ``beside`` it, and a ``grid`` of lists whose product are the settings. Tables
-``[[set]]`` add values, or change them, where others have given ones; tables ``[[skip]]`` leave settings out; what comes
-later counts. ``quick`` has the same on small data.
+of measurement, experiments that are shown ``beside`` it, and a ``grid`` of lists whose product are the settings, or
+several, ``[[grid]]``, one after the other. Tables ``[[set]]`` add values, or change them, where others have given ones;
+tables ``[[skip]]`` leave settings out; what comes later counts. ``quick`` has the same on small data.
 
 A setting with ``choices_of_seed`` takes the length scale and the penalty that this seed of it chose.
 """
@@ -99,15 +99,19 @@ def _check_choosers(settings: Sequence[Setting]) -> None:
 
 
 def expanded(part: Values) -> Iterator[dict[str, Any]]:
-    """Multiply out a grid, and apply what depends on other values."""
-    grid = part["grid"]
-    for combination in itertools.product(*grid.values()):
-        values = dict(zip(grid, combination, strict=True))
+    """Multiply out the grids, and apply what depends on other values."""
+    grids = part["grid"] if isinstance(part["grid"], list) else [part["grid"]]
+    for values in itertools.chain.from_iterable(map(_product, grids)):
         for rule in part.get("set", []):
             if _matches(values, rule["where"]):
                 values |= {name: value for name, value in rule.items() if name != "where"}
         if not any(_matches(values, rule["where"]) for rule in part.get("skip", [])):
             yield values
+
+
+def _product(grid: Values) -> Iterator[dict[str, Any]]:
+    for combination in itertools.product(*grid.values()):
+        yield dict(zip(grid, combination, strict=True))
 
 
 def _matches(values: Values, where: Values) -> bool:

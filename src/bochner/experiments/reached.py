@@ -20,14 +20,16 @@ from .tables import Cell, Table, compared, half_width
 _FIRST = "table-5"
 #: Kinds of experiments whose scores bear on the paper's figures.
 _BEARING = ("prediction", "epochs", "choices", *GROWTHS)
-#: What held-out rows choose, unless it is given.
-_CHOICES = ("length_scale", "alpha", "epochs")
+#: What held-out rows choose, or the paper has for another table, unless it is given.
+_CHOICES = ("length_scale", "alpha", "epochs", "exponent")
 #: How much a score tells, from most to least: it has the paper's number of rows, or is continued to it, or has fewer.
 _MEASURED, _CONTINUED, _FEWER = range(3)
 #: Points that two scores may be apart for a figure between them to be called explained.
 _WIDEST = 5.0
 #: Runs whose mean each of the paper's figures is.
 _RUNS = 5
+#: Standard deviations of the normal law on either side that hold 95 % of it.
+_NORMAL = 1.96
 ABOUT = Experiment(
     "reached",
     "Where the paper's figures are reached",
@@ -39,8 +41,8 @@ ABOUT = Experiment(
 )
 _LEGEND = (
     "~: continued to the paper's number of rows or features by a power law. (): with a length scale, a penalty or "
-    "epochs that are given, not chosen by held-out rows. †: not all converged. *: of ORF, for a figure of RFF that was "
-    "not measured; it must be near to the paper's figures of both.",
+    "epochs that are given, not chosen by held-out rows, or an exponent that is not 0.7. †: not all converged. *: of "
+    "ORF, for a figure of RFF that was not measured; it must be near to the paper's figures of both.",
     "Differs by: the difference of what has the paper's number of rows, with choices by held-out rows; else of what is "
     "continued to it; else of fewer rows. Not of what is nearest.",
     "May be explained by, the first of these: a given choice, the nearest of all that were tried, that leads to the "
@@ -50,7 +52,8 @@ _LEGEND = (
     "small copy, with so many times fewer rows and features (small-copy): one score within half a point, or the "
     "nearest on either side, at most five points apart; the same with given penalties of the small copy, which shows "
     "what a penalty costs there, not that the paper had it; a score, the nearest, within the 95 % interval of the "
-    "paper's mean, by its deviation over five runs.",
+    "paper's mean, by its deviation over five runs; the same within the interval of the score here, where test rows "
+    "are a part of the paper's, by their number.",
 )
 
 
@@ -59,7 +62,7 @@ class _Found:
     """What an experiment has for a figure: scores, times 100, several if choices are given.
 
     ``also`` is another figure that they must be near to; ``lacking`` how many times as many rows the paper has, where
-    these are all that are here.
+    these are all that are here; ``test_rows`` are those of a test part, where the paper has more.
     """
 
     scores: tuple[float, ...]
@@ -68,6 +71,7 @@ class _Found:
     converged: bool = True
     also: float | None = None
     lacking: float = 1.0
+    test_rows: float = np.inf
 
     @property
     def whole(self) -> bool:
@@ -136,7 +140,14 @@ class _Figure:
 
     @cached_property
     def explained(self) -> _Explained:
-        ways = (self._by_given_choices, self._between, self._by_rows, self._by_rows_and_penalty, self._by_chance)
+        ways = (
+            self._by_given_choices,
+            self._between,
+            self._by_rows,
+            self._by_rows_and_penalty,
+            self._by_chance,
+            self._by_test_rows,
+        )
         return next((found for way in ways if (found := way())), _Explained())
 
     def _by_given_choices(self) -> _Explained | None:
@@ -194,12 +205,29 @@ class _Figure:
 
     def _by_chance(self) -> _Explained | None:
         """Look whether runs that vary as much as the paper's can have a mean like this."""
+        allowed = half_width(self.deviation, _RUNS)
+        name = self._within(allowed)
+        return _Explained("chance", f"{name}, ± {allowed:.2f} in the paper") if name else None
+
+    def _by_test_rows(self) -> _Explained | None:
+        """Look whether other test rows, as many as there are here, can make the difference.
+
+        An error e of m rows has the relative standard deviation sqrt((1 - e) / (e m)); one that is continued from it
+        by a factor has the same.
+        """
+        own, told = self.found[_FIRST], self.told
+        share = 1.0 - own.scores[0] / 100.0
+        allowed = _NORMAL * float(np.sqrt((1.0 - share) / (share * own.test_rows))) * (100.0 - told.scores[0])
+        name = self._within(allowed)
+        return _Explained("test rows", f"{name}, ± {allowed:.2f} by {own.test_rows:,} test rows") if name else None
+
+    def _within(self, allowed: float) -> str:
+        """Name what comes nearest with the paper's number of rows, if that is near enough."""
         whole = {name: one for name, one in self.found.items() if one.whole}
         name = min(whole, key=lambda name: whole[name].difference(self.published), default=None)
-        allowed = half_width(self.deviation, _RUNS)
         if name is None or whole[name].difference(self.published) > allowed:
-            return None
-        return _Explained("chance", f"{whole[name].marked(name)}, ± {allowed:.2f} in the paper")
+            return ""
+        return whole[name].marked(name)
 
 
 def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
@@ -227,7 +255,7 @@ def _counted(figures_of_paper: Sequence[_Figure]) -> str:
     own = [figure.found[_FIRST] for figure in figures_of_paper if not figure.apart]
     near = [figure.told for figure in figures_of_paper if figure.apart and figure.reached]
     others = [figure for figure in figures_of_paper if figure.apart and not figure.reached]
-    names = ("given", "between", "rows", "penalty", "chance", "")
+    names = ("given", "between", "rows", "penalty", "chance", "test rows", "")
     ways = {way: [f for f in others if f.explained.way == way] for way in names}
     borrowed = sum(one.also is not None for one in near) + sum("*" in figure.explained.text for figure in others)
     return (
@@ -237,7 +265,8 @@ def _counted(figures_of_paper: Sequence[_Figure]) -> str:
         f"{sum(one.rank == _CONTINUED for one in near)} as continued. Given choices lead to {len(ways['given'])} more, "
         f"{len(ways['between'])} are between two scores, {len(ways['rows'])} are within what the rows that are not "
         f"here can make of ours, {len(ways['penalty'])} with a given penalty, "
-        f"{len(ways['chance'])} within the interval of the paper's own mean, and "
+        f"{len(ways['chance'])} within the interval of the paper's own mean, {len(ways['test rows'])} within what "
+        "other test rows can make of ours, and "
         f"{len(ways[''])} are not explained. Of all these {borrowed} of RFF stand on ORF's."
     )
 
@@ -281,11 +310,12 @@ def _scores(records: Sequence[Record]) -> _Found:
     shown, rank = whole or records, _MEASURED if whole else _FEWER
     scores, given = [100.0 * score for score in figures(shown, "score")], any(map(_is_given, shown))
     told = tuple(scores) if given else (float(np.mean(scores)),)
-    return _Found(told, rank, given, all(figures(shown, "converged")), lacking=_lacking(shown))
+    converged, lacking, test_rows = all(figures(shown, "converged")), _lacking(shown), _test_rows(shown)
+    return _Found(told, rank, given, converged, lacking=lacking, test_rows=test_rows)
 
 
 def _is_given(record: Record) -> bool:
-    """Say whether something is given that held-out rows could have chosen."""
+    """Say whether something is given that is otherwise chosen by held-out rows, or as in the paper's other table."""
     return any(record["setting"].get(name, "auto") != "auto" for name in _CHOICES)
 
 
@@ -294,3 +324,9 @@ def _lacking(records: Sequence[Record]) -> float:
     used, there = (max(figures(records, name)) for name in ("n_rows", "all rows"))
     short = used == there and has_fewer_rows(records)
     return paper()["rows"][records[0]["setting"]["dataset"]] / there if short else 1.0
+
+
+def _test_rows(records: Sequence[Record]) -> float:
+    """Give the number of test rows, where the paper has more."""
+    of_paper = paper()["test-rows"].get(records[0]["setting"]["dataset"], 0)
+    return min((n for n in figures(records, "test rows") if n < of_paper), default=np.inf)
