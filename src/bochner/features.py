@@ -22,14 +22,14 @@ from .error_estimate import ErrorEstimate, estimate_error
 from .feature_gradients import damped, gradient_blocks, rows_at_once
 from .feature_plan import DataScale, FeaturePlan, plan_for
 from .frequencies import choose_directions, draw
-from .kernels import BY_NAME, Kernel
+from .kernels import BY_NAME, Kernel, TakesKernel
 
 Array = NDArray[Any]
 
 _ALLOWED: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric"}
 
 
-class RandomFeatures(TransformerMixin, BaseEstimator):
+class RandomFeatures(TakesKernel, TransformerMixin, BaseEstimator):
     """Random features whose inner products approximate a kernel.
 
     Maps x to ``(cos(w_1.x), ..., cos(w_p.x), sin(w_1.x), ..., sin(w_p.x)) / sqrt(p)``, where the frequencies follow
@@ -78,6 +78,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     >>> bool(abs(Phi @ Phi.T - features.kernel_(X[:5])).max() < 0.05)
     True
     """
+
+    _length_scale_of_named = "median"
 
     def __init__(
         self,
@@ -262,12 +264,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             raise invalid(owner, "n_components", "an even integer of at least 2, or 1", self.n_components)
         check_choice(owner, "directions", self.directions, direction_schemes.SCHEMES)
         check_choice(owner, "sampling", self.sampling, sampling_schemes.SCHEMES)
-        kernel: Any = self.kernel
+        kernel = self._kernel()
         if isinstance(kernel, Kernel):
             kernel.validate()
             return kernel
-        if isinstance(kernel, str) and kernel in BY_NAME:
-            return BY_NAME[kernel](length_scale="median")
         is_class = isinstance(kernel, type) and issubclass(kernel, Kernel)
         hint = f"Write {kernel.__name__}() for a kernel of that class." if is_class else ""
         names = ", ".join(repr(name) for name in BY_NAME)

@@ -1,5 +1,6 @@
 """The estimators against scikit-learn's linear models on the same features, and what they promise beside that."""
 
+import itertools
 import pickle
 import warnings
 
@@ -722,3 +723,31 @@ def test_entries_that_come_twice_are_added_before_rows_are_told_apart():
     assert model.alpha_ == plain.alpha_
     assert model.predict(twice) == pytest.approx(plain.predict(X))
     assert twice.nnz == 2 * X.size
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-17])
+def test_how_targets_of_a_stream_compare_does_not_depend_on_its_first_rows(size):
+    """The second target is nothing, or rounding, in the first rows, as a rare event is."""
+    rng = np.random.default_rng(0)
+    X, y = regression(200, d=4)
+    Y = np.c_[y, np.r_[size * rng.normal(size=50), rng.normal(size=150)]]
+
+    def stream(*cuts):
+        model = RandomFeatureRegressor(Laplacian(3.0), n_components=256, random_state=0)
+        for start, stop in itertools.pairwise(cuts):
+            model.partial_fit(X[start:stop], Y[start:stop])
+        return model
+
+    whole, cut = stream(0, 200), stream(0, 50, 200)
+    assert cut.alpha_ == whole.alpha_
+    for values, of_cut in zip(whole.predict(X, return_std=True), cut.predict(X, return_std=True), strict=True):
+        assert of_cut == pytest.approx(values, rel=1e-6, abs=1e-9)
+
+
+def test_a_stream_may_begin_with_targets_that_are_much_smaller():
+    X, y = regression(200, d=4)
+    y[:50] *= 1e-160
+    model = RandomFeatureRegressor(Laplacian(3.0), n_components=256, random_state=0)
+    model.partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    whole = RandomFeatureRegressor(Laplacian(3.0), n_components=256, random_state=0).partial_fit(X, y)
+    assert model.predict(X, return_std=True)[1] == pytest.approx(whole.predict(X, return_std=True)[1], rel=1e-6)

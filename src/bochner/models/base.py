@@ -24,7 +24,7 @@ from .._validation import (
     is_number,
 )
 from .._warnings import warn_user
-from ..kernels import BY_NAME, Kernel
+from ..kernels import Kernel, TakesKernel
 from ..progress import progress_bar
 from . import tuning
 from .trials import Trial
@@ -37,7 +37,7 @@ def number_or_none(alpha: float | str) -> float | None:
     return None if isinstance(alpha, str) else float(alpha)
 
 
-class KernelMachine(BaseEstimator, ABC):
+class KernelMachine(TakesKernel, BaseEstimator, ABC):
     """Common part of the estimators: those on random features and the exact ones.
 
     A subclass stores the parameters ``kernel``, ``alpha``, ``solver``, ``tol``, ``max_iter``, ``verbose`` and
@@ -46,6 +46,7 @@ class KernelMachine(BaseEstimator, ABC):
 
     #: What `check_array` is told about X.
     allowed: ClassVar[dict[str, Any]]
+    _length_scale_of_named = "auto"
     #: The parameters as they were when it was fitted.
     _asked: dict[str, Any]
     #: Rows at most that rounds of a learned metric fit, and that gradients of a fitted function are averaged over.
@@ -85,12 +86,6 @@ class KernelMachine(BaseEstimator, ABC):
         if reset:
             return check_array(X, input_name="X", estimator=self, **self.allowed)
         return validate_data(self, X, reset=False, **self.allowed)
-
-    def _kernel(self) -> Any:
-        """Turn the kernel's name into a kernel with a length scale that is to be tuned."""
-        if isinstance(self.kernel, str) and self.kernel in BY_NAME:
-            return BY_NAME[self.kernel](length_scale="auto")
-        return self.kernel
 
     @abstractmethod
     def _trial_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:

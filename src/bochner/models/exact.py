@@ -41,6 +41,8 @@ Floats = NDArray[np.float64]
 
 # Residual of solutions of which the best penalty is chosen.
 _ROUGH = 1e-2
+# Part of a function that roundings may be.
+_THREE_DIGITS = 1e-3
 # Rows up to which logistic regression holds the roots of the kernel matrix: its iterations are many there.
 _MOST_ROOTS = 2048
 # Rows that are held out to choose, or to stop early, as a share and at most.
@@ -172,6 +174,8 @@ class ExactModel(KernelMachine):
             n_iter = rough.n_iter
         solution = solve(len(order), [alpha], self.tol, start)
         solution = replace(solution, n_iter=n_iter + solution.n_iter)
+        if points.dtype == np.float32:
+            solution = _in_single(solution, targets)
         coefficients, intercept = solution.value[np.argsort(order)], np.zeros(n_outputs)
         return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
 
@@ -325,9 +329,23 @@ def _by_cholesky(kernel: Kernel, rows: Rows, penalties: list[float], criterion: 
 
 
 def _single_suffices(coefficients: Floats, values: Floats) -> bool:
-    """Say whether kernel values in single precision give the function to three digits, when their roundings add up."""
-    roundings = np.finfo(np.float32).eps * np.linalg.norm(coefficients, axis=0)
-    return bool(np.all(roundings <= 1e-3 * np.sqrt(np.mean(np.square(values), axis=0))))
+    """Say whether kernel values in single precision give the function to three digits."""
+    return bool(np.all(_roundings(coefficients) <= _THREE_DIGITS * np.sqrt(np.mean(np.square(values), axis=0))))
+
+
+def _roundings(coefficients: Floats) -> Floats:
+    """Give the standard deviations of functions by kernel values in single precision, whose roundings add up."""
+    return np.finfo(np.float32).eps * np.linalg.norm(coefficients, axis=0)
+
+
+def _in_single(solution: Solution, targets: Floats) -> Solution:
+    """Add to the residual, relative to the (n, k) targets, what iterations in single precision cannot see of it."""
+    roundings = float(np.sqrt(len(targets))) * _norm_ratio(_roundings(solution.value), targets)
+    residual = float(np.hypot(solution.residual, roundings))
+    if roundings <= _THREE_DIGITS:
+        return replace(solution, residual=residual)
+    message = f"{solution.message} Single precision has no better residual than about {roundings:.1e} here."
+    return replace(solution, converged=False, residual=residual, message=message)
 
 
 def _norm_ratio(a: Floats, b: Floats) -> float:

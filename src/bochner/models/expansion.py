@@ -44,8 +44,8 @@ class Expansion:
 
     def apart_from(self, given: Any) -> Expansion:
         """Copy points that may be the caller's own array: what happens to that later must not change predictions."""
-        is_own = self.points is not given and self.points.base is None
-        return self if is_own else replace(self, points=self.points.copy())
+        may_be_shared = hasattr(given, "__array__") and np.may_share_memory(self.points, np.asarray(given))
+        return replace(self, points=self.points.copy()) if may_be_shared else self
 
     def times(self, units: Floats) -> Expansion:
         """Multiply by the units that targets were divided by, one for each."""

@@ -10,8 +10,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 
 Array = NDArray[Any]
 
-#: Relative spread of targets that is rounding.
-_ROUNDINGS = 1e-14
+#: Relative spread of targets that may be rounding: of single precision, whatever they come in now.
+_ROUNDINGS = 1e-6
 
 
 def regression_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None, bool]:
@@ -31,14 +31,23 @@ def targets_of(estimator: Any, y: Any, X: Any) -> tuple[Array, bool]:
 
 
 def units_of(targets: Array, weights: Array | None) -> Array:
-    """Give a power of two for each target, about its spread.
+    """Give a power of two for each target, about its spread; see `units_about`."""
+    first = _power_of_two(abs(targets).max(axis=0))
+    scaled = targets / first  # whose sums do not overflow
+    mean = np.average(scaled, axis=0, weights=weights)
+    return first * units_about(np.average(abs(scaled - mean), axis=0, weights=weights), abs(mean))
+
+
+def units_about(spread: Array, mean: Array) -> Array:
+    """Give a power of two for each target, about its spread, or where that is rounding beside the mean, about this.
 
     Divided by these, targets are comparable with each other, and no digit of them changes.
     """
-    largest, mean = abs(targets).max(axis=0), np.average(targets, axis=0, weights=weights)
-    spread = np.average(abs(targets - mean), axis=0, weights=weights)
-    is_constant = spread <= _ROUNDINGS * largest
-    return np.asarray(np.ldexp(0.5, np.frexp(np.where(is_constant, largest, spread))[1]))
+    return _power_of_two(np.where(spread <= _ROUNDINGS * mean, mean, spread))
+
+
+def _power_of_two(numbers: Array) -> Array:
+    return np.asarray(np.ldexp(0.5, np.frexp(numbers)[1]))
 
 
 def require_targets(estimator: Any, y: Any) -> None:

@@ -81,13 +81,14 @@ class LinearModel:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """The posterior of the Bayesian linear model: noise variances (k,), mean and factored precision of the features.
+    """The posterior of the Bayesian linear model.
 
-    The precision comes from all rows (Gram matrix) or stands for all of them (the preconditioner of an iteration).
-    Weights that are less than 1 on average only say how rows compare: all of them together weigh as many as they are.
+    It has the (k,) standard deviations of the noise, and of the features their mean and factored precision, which comes
+    from all rows (Gram matrix) or stands for all of them (the preconditioner of an iteration). Weights that
+    are less than 1 on average only say how rows compare: all of them together weigh as many as they are.
     """
 
-    noise_variance: Floats
+    noise: Floats
     feature_mean: Floats
     factor: Factor | Preconditioner
     weight: float
@@ -95,7 +96,7 @@ class Uncertainty:
 
     def times(self, units: Array) -> Uncertainty:
         """Multiply by the units that targets were divided by, one for each."""
-        return replace(self, noise_variance=self.noise_variance * units**2)
+        return replace(self, noise=self.noise * units)
 
     def standard_deviation(self, features: Array) -> Floats:
         """Give the (n, k) standard deviations of new targets: noise, and what is not known of the function.
@@ -105,7 +106,7 @@ class Uncertainty:
         """
         centred = features.T - self.feature_mean[:, None]
         unknown = 1.0 / self.weight + np.square(self.factor.root_transposed(centred)).sum(axis=0)
-        return np.sqrt((1.0 + self.weight / self.n_rows * unknown)[:, None] * self.noise_variance)
+        return np.sqrt(1.0 + self.weight / self.n_rows * unknown)[:, None] * self.noise
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,8 @@ class Rest:
 
     def uncertainty(self, mean: Floats, factor: Factor | Preconditioner, weight: float, n_rows: float) -> Uncertainty:
         """Estimate the noise."""
-        noise = self.squares / weight * n_rows / max(self.rows, _NOTHING * n_rows)
-        return Uncertainty(noise, mean, factor, weight, n_rows)
+        variances = self.squares / weight * n_rows / max(self.rows, _NOTHING * n_rows)
+        return Uncertainty(np.sqrt(variances), mean, factor, weight, n_rows)
 
 
 def _rows_left(n_rows: float, alpha: float, factor: Factor) -> float:

@@ -76,7 +76,9 @@ def softmax_on_roots(kernel: Kernel, rows: Rows, n_classes: int, alpha: float, e
         max_iter=effort.max_iter,
         progress=effort.progress,
     )
-    solution = replace(solution, converged=solution.residual <= effort.tolerance)
+    reached = f"The relative gradient norm is {solution.residual:.1e} after {solution.n_iter} iterations"
+    message = f"{reached}; {effort.tolerance:.1e} was asked for."
+    solution = replace(solution, converged=solution.residual <= effort.tolerance, message=message)
     rank, coefficients = lower.shape[1], np.zeros((n, problem.n_scores))
     coefficients[order[:rank]] = solve_triangular(lower[:rank], solution.value[:-1], lower=True, trans=1)
     return Expansion(rows.X, coefficients, solution.value[-1], alpha, "cholesky", solution)

@@ -192,9 +192,8 @@ class RandomFeatureModel(KernelMachine):
         for rows, block in self._design(features, X):
             sums.update(block, targets[rows], rows_of(weights, rows), parts[rows])
 
-    def _solve_stream(self) -> LinearModel:
-        alpha = number_or_none(self._asked["alpha"])
-        return ridge_from_sums(self._sums, alpha, error_bars=self._has_error_bars)
+    def _solve_stream(self, sums: FoldedGram) -> LinearModel:
+        return ridge_from_sums(sums, number_or_none(self._asked["alpha"]), error_bars=self._has_error_bars)
 
     # --- what was fitted ----------------------------------------------------------------------------------------
 
@@ -206,7 +205,7 @@ class RandomFeatureModel(KernelMachine):
         if "_model" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
         if self._model is None:
-            self._model = self._solve_stream()
+            self._model = self._solve_stream(self._sums)
         return self._model
 
     @property

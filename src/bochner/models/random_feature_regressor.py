@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .inputs import regression_rows, units_of
+from ..solvers import FoldedGram
+from .inputs import regression_rows, units_about, units_of
 from .linear import LinearModel, Uncertainty
 from .random_feature import RandomFeatureModel
 from .trials import RidgeTrial, trial_of_targets
@@ -102,9 +103,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> RandomFeatureRegressor:
-        """Add rows to what was fitted by `partial_fit` before.
-
-        The first rows fix the kernel's length scale, and how several targets compare where the penalty is chosen.
+        """Add rows to what was fitted by `partial_fit` before; the first rows fix the kernel's length scale.
 
         The result does not depend on how the rows are cut into calls. A model fitted by `fit` begins anew.
 
@@ -127,23 +126,23 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
             trial = self._trial(X, targets, weights, for_trial)
             features = self._fitted_features(X, trial, for_features)
             sums, shift = self._empty_sums(X, targets.shape[1]), np.average(targets, axis=0, weights=weights)
-            units = units_of(targets, weights)
         else:
-            features, sums = self.features_, self._sums.copy()
-            shift, units = self._shift, self._units
+            features, sums, shift = self.features_, self._sums.copy(), self._shift
             if targets.shape[1] != sums.parts[0].shape[1]:
                 raise ValueError(
                     f"y has {targets.shape[1]} outputs, not {sums.parts[0].shape[1]} as in the first call."
                 )
-        self._add(sums, features, X, (targets - shift) / units, weights)
+        self._add(sums, features, X, targets - shift, weights)
         if first:
-            self._accept(given, features_=features, _flat=flat, _shift=shift, _units=units)
+            self._accept(given, features_=features, _flat=flat, _shift=shift)
         self._model, self._sums = None, sums
         self._remember()
         return self
 
-    def _solve_stream(self) -> LinearModel:
-        return super()._solve_stream().times(self._units).shifted(self._shift)
+    def _solve_stream(self, sums: FoldedGram) -> LinearModel:
+        mean, deviation = sums.target_moments()
+        units = units_about(deviation, abs(mean + self._shift))
+        return super()._solve_stream(sums.in_units(units)).times(units).shifted(self._shift)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict targets, and with ``return_std`` also their standard deviations.
@@ -168,7 +167,7 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
             return mean
         uncertainty = self._uncertainty
         X = self._checked(X, reset=False)
-        std = np.empty((X.shape[0], len(uncertainty.noise_variance)), dtype=mean.dtype)
+        std = np.empty((X.shape[0], len(uncertainty.noise)), dtype=mean.dtype)
         for rows, block in self._design(self.features_, X):
             std[rows] = uncertainty.standard_deviation(block)
         return mean, std[:, 0] if self._flat else std
@@ -194,10 +193,9 @@ class RandomFeatureRegressor(MultiOutputMixin, RegressorMixin, RandomFeatureMode
     @property
     def noise_variance_(self) -> Any:
         """Variance of the noise, estimated from the residuals."""
-        variances = self._uncertainty.noise_variance
+        variances = np.square(self._uncertainty.noise)
         return float(variances[0]) if self._flat else variances
 
     def _further_lines(self) -> list[str]:
-        variances = self._uncertainty.noise_variance
-        deviations = ", ".join(f"{deviation:.4g}" for deviation in np.sqrt(variances[:5]))
+        deviations = ", ".join(f"{deviation:.4g}" for deviation in self._uncertainty.noise[:5])
         return [f"  noise       standard deviation {deviations}"]

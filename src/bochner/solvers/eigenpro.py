@@ -50,6 +50,8 @@ _STEP = 1.5
 _BATCH = 2048
 #: Eigenvalues beside the largest that are not told from rounding: single precision leaves no less of a damped one.
 _ROUNDING = 1e-6
+#: Cosine of the angle between what is left of two rows of a batch that are called alike.
+_ALIKE = 0.5
 #: Norm of the gradient, beside the first, that says that steps are too long.
 _ASTRAY = 10.0
 #: Part of the held-out error by which an epoch must lower it to count.
@@ -118,10 +120,10 @@ def eigenpro(
     """Fit the expansion; the value of the solution is (n + 1, k): the coefficients, and the intercept as last row.
 
     The rows must come in random order: the first of them are the sample, and neighbours are a batch. It has converged
-    if the norm of the gradient's coefficients over an epoch is below ``tolerance`` times that of the first epoch's
-    beginning from zero, or if the held-out error, where there is one, has not fallen by a thousandth for some epochs:
-    then the best is kept. The training error, which is only told, is that of the scores of all rows, each before its
-    step.
+    if the norm of the gradient's coefficients, each divided by the root of its weight, over an epoch is below
+    ``tolerance`` times that of the first epoch's beginning from zero, or if the held-out error, where there is one, has
+    not fallen by a thousandth for some epochs: then the best is kept. The training error, which is only told, is that
+    of the scores of all rows, each before its step.
     """
     n = matrix.n_rows
     damping = _damping(matrix, weights, alpha / loss.curvature, rng)
@@ -132,24 +134,25 @@ def eigenpro(
     coefficients, intercept = np.zeros((n, len(loss.intercept))), loss.intercept
     if start is not None:
         coefficients[:] = start[:-1]
-    scores = np.empty_like(coefficients)
-    first = float(np.linalg.norm(weights[:, None] * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
+    scores, roots = np.empty_like(coefficients), np.sqrt(weights)[:, None]
+    # As in the system for c / w^(1/2): else rows of large weights alone would say how far it is.
+    first = float(np.linalg.norm(roots * loss.slope(np.tile(intercept, (n, 1)), slice(0, n))))
     best = _Best(patience)
-    residual, epoch, converged, said = np.inf, 0, first == 0.0, ""
+    residual, epoch, converged, said = float(first > 0.0), 0, first == 0.0, ""
     while not converged and epoch < max_epochs:
         squares = 0.0
         for number, which in enumerate(rng.permutation(len(batches))):
             rows = batches[which]
             scores[rows] = matrix.product(rows, coefficients) + intercept
             residuals = weights[rows, None] * loss.slope(scores[rows], rows) + alpha * coefficients[rows]
-            squares += float(np.square(residuals).sum())
+            squares += float(np.square(residuals / roots[rows]).sum())
             moved = steps[rows, None] * residuals
             coefficients[rows] -= moved
             coefficients[damping.rows] += damping.correction(matrix.block(damping.rows, rows), moved)
             progress(f"Epoch {epoch + 1}{said}", (number + 1) / len(batches))
         epoch, residual = epoch + 1, np.sqrt(squares) / first
         if not residual < _ASTRAY:
-            break
+            return _gone_astray(best.value, start, np.vstack([np.zeros_like(coefficients), intercept]), epoch, residual)
         said = "" if training_error is None else f", training error {training_error(scores):.3g}"
         converged = residual <= tolerance
         if held_out_error is not None:
@@ -162,6 +165,16 @@ def eigenpro(
         value, residual = best.value, best.residual
         message = f"Stopped after {epoch} epochs; the held-out error was least, {best.error:.4g}, after {best.epoch}."
     return Solution(value, bool(converged), epoch, float(residual), message)
+
+
+def _gone_astray(best: Floats | None, start: Floats | None, zero: Floats, epoch: int, residual: float) -> Solution:
+    """Give the last good coefficients, and say what can be done: more epochs cannot help."""
+    value = next(one for one in (best, start, zero) if one is not None)
+    message = (
+        f"Steps went astray: after {epoch} epochs the relative gradient norm is {residual:.1e}. What was found before "
+        "them is kept; solver='conjugate_gradient' takes no such steps."
+    )
+    return Solution(value, False, epoch, float(residual), message)
 
 
 class _Best:
@@ -227,17 +240,19 @@ def _left_elsewhere(
 def _left_in_batch(matrix: KernelMatrix, weights: Floats, damping: _Damping, rows: slice) -> Floats:
     """Give what the damping leaves of the diagonal entries of a batch.
 
-    Where that is much, the entries of rows that are alike add up, so sums of the moduli among such rows count: a bound
-    of their eigenvalues (Gershgorin).
+    The entries of rows that are alike add up: of copies, and of those where much is left. There sums of the moduli
+    count, a bound of their eigenvalues (Gershgorin), if these are larger than all that the step length was found by.
     """
     roots = np.sqrt(weights[rows])
     seen = roots[:, None] * (matrix.block(rows, damping.rows) @ damping.vectors)
-    products = matrix.block(rows, rows) * roots[:, None] * roots
-    left = products.diagonal() - np.square(seen) @ damping.factors
-    far = np.flatnonzero(left > damping.largest_diagonal)
-    among = products[np.ix_(far, far)] - seen[far] * damping.factors @ seen[far].T
-    left[far] = abs(among).sum(axis=1)
-    return left
+    left = matrix.block(rows, rows) * roots[:, None] * roots - seen * damping.factors @ seen.T
+    own = left.diagonal().copy()
+    far, lengths = own > damping.largest_diagonal, np.sqrt(np.maximum(own, 0.0))
+    are_alike = abs(left) > _ALIKE * np.outer(lengths, lengths)
+    are_alike |= np.outer(far, far)
+    np.fill_diagonal(are_alike, True)
+    sums = abs(left).sum(axis=1, where=are_alike)
+    return np.where(sums > damping.largest_diagonal, sums, own)
 
 
 def _leading(matrix: Array, n_vectors: int, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -138,6 +138,14 @@ class Gram:
         """Give sums that can be changed without changing these."""
         return copy.deepcopy(self)
 
+    def in_units(self, units: Floats) -> Gram:
+        """Give the sums of targets divided by units, one for each; other sums are the same arrays: do not update."""
+        self._flush()
+        other = copy.copy(self)
+        other._cross, other._target_sums = self._cross / units, self._target_sums / units
+        other._target_squares = self._target_squares / units**2
+        return other
+
     @property
     def feature_mean(self) -> Floats:
         """The weighted mean of the features."""
@@ -276,6 +284,19 @@ class FoldedGram:
     def copy(self) -> FoldedGram:
         """Give sums that can be changed without changing these."""
         return copy.deepcopy(self)
+
+    def in_units(self, units: Floats) -> FoldedGram:
+        """Give the same for targets divided by units; see `Gram.in_units`."""
+        other = copy.copy(self)
+        other.parts = [part.in_units(units) for part in self.parts]
+        return other
+
+    def target_moments(self) -> tuple[Floats, Floats]:
+        """Give the mean and the standard deviation of each target."""
+        weight = sum(part.weight for part in self.parts)
+        mean = sum((part._target_sums for part in self.parts), np.zeros(1)) / weight
+        squares = sum((part._target_squares for part in self.parts), np.zeros(1)) / weight
+        return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
 
     def total(self) -> Gram:
         """Add up the parts."""

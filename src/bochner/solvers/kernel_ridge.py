@@ -106,16 +106,20 @@ def kernel_ridge(
 
 
 def kernel_ridge_by_cholesky(K: Floats, targets: Floats, weights: Floats, alpha: float) -> tuple[Floats, str]:
-    """Give the (n, k) coefficients for a matrix that is there; directions without information are left out."""
-    roots = np.sqrt(weights)
+    """Give the (n, k) coefficients for a matrix that is there; directions without information are left out.
+
+    The system is scaled to the diagonal 1: what is rounding there is so for each row by itself, whatever others weigh.
+    """
+    diagonal = np.maximum(weights * K.diagonal() + alpha, np.finfo(float).tiny)
+    scales = np.sqrt(weights / diagonal)[:, None]
 
     def matrix() -> Floats:
-        scaled = np.asfortranarray(K * roots[:, None] * roots)
-        scaled[np.diag_indices(len(K))] += alpha
+        scaled = np.asfortranarray(K * scales * scales.T)
+        scaled[np.diag_indices(len(K))] += alpha / diagonal
         return scaled
 
-    factor = Factor(matrix, float(weights.sum()) + alpha)
-    return roots[:, None] * factor.solve(roots[:, None] * targets), factor.message
+    factor = Factor(matrix, float(len(K)))
+    return scales * factor.solve(scales * targets), factor.message
 
 
 def pivoted_cholesky(K: Floats, own: float) -> tuple[Floats, Array]:

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 _NEW_CURVATURES = (0, 2, 5, 10, 20, 40)
 #: Least curvature of a row: what is sure now may be in doubt later.
 _LEAST_CURVATURE = 1e-3
+#: Squared length of a gradient, relative to its coefficients, that may be rounding.
+_ROUNDING = 1e-7
 #: Part of the slope at the beginning of a line at which its minimum is near enough, and evaluations at most.
 _NEAR, _MOST_TRIES = 0.02, 20
 
@@ -64,6 +66,9 @@ def kernel_softmax(
         preconditioned = roots * inverse.solve(gradient / roots)
         product = matrix.product(everything, preconditioned)
         now = float(np.vdot(gradient, product))
+        if now <= _ROUNDING * norm * float(np.linalg.norm(preconditioned)):
+            norm = 0.0  # of coefficients of copies, which make no function
+            break
         conjugate = max(0.0, (now - float(np.vdot(before, product))) / last) if n_iter else 0.0
         direction, along = conjugate * direction - preconditioned, conjugate * along - product
         if np.vdot(gradient, along) >= 0.0:  # not downhill, by rounding
