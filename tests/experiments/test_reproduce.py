@@ -387,20 +387,6 @@ def test_chance_explains_what_is_within_the_interval_of_the_papers_own_mean():
         assert explained_by(("unit-scale", [found]), own=own) == ["12.20", expected]
 
 
-def test_test_rows_explain_what_others_of_them_can_make():
-    # 79.9 in the paper with 26,032 test rows; an error of 30 % on 3,000 is 30 +- 1.64, and 19.2 continued 19.2 +- 1.05
-    figure = {"dataset": "svhn", "kernel": "exponential-power"}
-
-    def explained(score, test_rows):
-        own = growing(11_500, 0.7, **figure)
-        own["figures"] |= {"all rows": 11_500, "test rows": test_rows}
-        return explained_by(("splits", [growing(73_257, score, **figure)]), own=own)[1]
-
-    assert explained(0.808, 3_000) == "splits, ± 1.05 by 3,000 test rows"
-    assert explained(0.812, 3_000) == ""
-    assert explained(0.808, 26_032) == ""  # all of the paper's
-
-
 def test_what_did_not_converge_and_what_is_continued_is_marked():
     line = [growing(n, 1.0 - 30.0 / np.sqrt(n), length_scale=1.0) for n in (12_500, 25_000, 50_000)]
     assert explained_by(("rows-given", line)) == ["8.50", "~rows-given"]

@@ -229,7 +229,6 @@ def _described(model: Any, seconds: float, X: Array, data: Dataset) -> Figures:
         "fit seconds": seconds,
         "n_rows": len(X),
         "all rows": len(data.X_train),
-        "test rows": len(data.X_test),
         "length scale": float(model.kernel_.length_scale),
         "alpha": float(model.alpha_),
         "solver": model.solver_,

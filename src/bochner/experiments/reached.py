@@ -28,8 +28,6 @@ _MEASURED, _CONTINUED, _FEWER = range(3)
 _WIDEST = 5.0
 #: Runs whose mean each of the paper's figures is.
 _RUNS = 5
-#: Standard deviations of the normal law on either side that hold 95 % of it.
-_NORMAL = 1.96
 ABOUT = Experiment(
     "reached",
     "Where the paper's figures are reached",
@@ -52,8 +50,7 @@ _LEGEND = (
     "small copy, with so many times fewer rows and features (small-copy): one score within half a point, or the "
     "nearest on either side, at most five points apart; the same with given penalties of the small copy, which shows "
     "what a penalty costs there, not that the paper had it; a score, the nearest, within the 95 % interval of the "
-    "paper's mean, by its deviation over five runs; the same within the interval of the score here, where test rows "
-    "are a part of the paper's, by their number.",
+    "paper's mean, by its deviation over five runs.",
 )
 
 
@@ -62,7 +59,7 @@ class _Found:
     """What an experiment has for a figure: scores, times 100, several if choices are given.
 
     ``also`` is another figure that they must be near to; ``lacking`` how many times as many rows the paper has, where
-    these are all that are here; ``test_rows`` are those of a test part, where the paper has more.
+    these are all that are here.
     """
 
     scores: tuple[float, ...]
@@ -71,7 +68,6 @@ class _Found:
     converged: bool = True
     also: float | None = None
     lacking: float = 1.0
-    test_rows: float = np.inf
 
     @property
     def whole(self) -> bool:
@@ -140,14 +136,7 @@ class _Figure:
 
     @cached_property
     def explained(self) -> _Explained:
-        ways = (
-            self._by_given_choices,
-            self._between,
-            self._by_rows,
-            self._by_rows_and_penalty,
-            self._by_chance,
-            self._by_test_rows,
-        )
+        ways = (self._by_given_choices, self._between, self._by_rows, self._by_rows_and_penalty, self._by_chance)
         return next((found for way in ways if (found := way())), _Explained())
 
     def _by_given_choices(self) -> _Explained | None:
@@ -205,29 +194,12 @@ class _Figure:
 
     def _by_chance(self) -> _Explained | None:
         """Look whether runs that vary as much as the paper's can have a mean like this."""
-        allowed = half_width(self.deviation, _RUNS)
-        name = self._within(allowed)
-        return _Explained("chance", f"{name}, ± {allowed:.2f} in the paper") if name else None
-
-    def _by_test_rows(self) -> _Explained | None:
-        """Look whether other test rows, as many as there are here, can make the difference.
-
-        An error e of m rows has the relative standard deviation sqrt((1 - e) / (e m)); one that is continued from it
-        by a factor has the same.
-        """
-        own, told = self.found[_FIRST], self.told
-        share = 1.0 - own.scores[0] / 100.0
-        allowed = _NORMAL * float(np.sqrt((1.0 - share) / (share * own.test_rows))) * (100.0 - told.scores[0])
-        name = self._within(allowed)
-        return _Explained("test rows", f"{name}, ± {allowed:.2f} by {own.test_rows:,} test rows") if name else None
-
-    def _within(self, allowed: float) -> str:
-        """Name what comes nearest with the paper's number of rows, if that is near enough."""
         whole = {name: one for name, one in self.found.items() if one.whole}
         name = min(whole, key=lambda name: whole[name].difference(self.published), default=None)
+        allowed = half_width(self.deviation, _RUNS)
         if name is None or whole[name].difference(self.published) > allowed:
-            return ""
-        return whole[name].marked(name)
+            return None
+        return _Explained("chance", f"{whole[name].marked(name)}, ± {allowed:.2f} in the paper")
 
 
 def view(found: Sequence[tuple[Experiment, Sequence[Record]]]) -> View | None:
@@ -255,7 +227,7 @@ def _counted(figures_of_paper: Sequence[_Figure]) -> str:
     own = [figure.found[_FIRST] for figure in figures_of_paper if not figure.apart]
     near = [figure.told for figure in figures_of_paper if figure.apart and figure.reached]
     others = [figure for figure in figures_of_paper if figure.apart and not figure.reached]
-    names = ("given", "between", "rows", "penalty", "chance", "test rows", "")
+    names = ("given", "between", "rows", "penalty", "chance", "")
     ways = {way: [f for f in others if f.explained.way == way] for way in names}
     borrowed = sum(one.also is not None for one in near) + sum("*" in figure.explained.text for figure in others)
     return (
@@ -265,8 +237,7 @@ def _counted(figures_of_paper: Sequence[_Figure]) -> str:
         f"{sum(one.rank == _CONTINUED for one in near)} as continued. Given choices lead to {len(ways['given'])} more, "
         f"{len(ways['between'])} are between two scores, {len(ways['rows'])} are within what the rows that are not "
         f"here can make of ours, {len(ways['penalty'])} with a given penalty, "
-        f"{len(ways['chance'])} within the interval of the paper's own mean, {len(ways['test rows'])} within what "
-        "other test rows can make of ours, and "
+        f"{len(ways['chance'])} within the interval of the paper's own mean, and "
         f"{len(ways[''])} are not explained. Of all these {borrowed} of RFF stand on ORF's."
     )
 
@@ -310,8 +281,7 @@ def _scores(records: Sequence[Record]) -> _Found:
     shown, rank = whole or records, _MEASURED if whole else _FEWER
     scores, given = [100.0 * score for score in figures(shown, "score")], any(map(_is_given, shown))
     told = tuple(scores) if given else (float(np.mean(scores)),)
-    converged, lacking, test_rows = all(figures(shown, "converged")), _lacking(shown), _test_rows(shown)
-    return _Found(told, rank, given, converged, lacking=lacking, test_rows=test_rows)
+    return _Found(told, rank, given, all(figures(shown, "converged")), lacking=_lacking(shown))
 
 
 def _is_given(record: Record) -> bool:
@@ -324,9 +294,3 @@ def _lacking(records: Sequence[Record]) -> float:
     used, there = (max(figures(records, name)) for name in ("n_rows", "all rows"))
     short = used == there and has_fewer_rows(records)
     return paper()["rows"][records[0]["setting"]["dataset"]] / there if short else 1.0
-
-
-def _test_rows(records: Sequence[Record]) -> float:
-    """Give the number of test rows, where the paper has more."""
-    of_paper = paper()["test-rows"].get(records[0]["setting"]["dataset"], 0)
-    return min((n for n in figures(records, "test rows") if n < of_paper), default=np.inf)

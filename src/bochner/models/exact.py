@@ -29,7 +29,7 @@ from ..solvers import (
 from . import tuning
 from .base import KernelMachine
 from .costs import points_for_preconditioner
-from .expansion import Expansion, KernelRows, Rows, Split
+from .expansion import Expansion, KernelRows, Rows, Split, residual_in_double
 from .gradients import gradients_of_expansion
 from .held_out import Criterion, least, one_in_ten, plain_log_losses, squared_errors, tempered_log_losses
 from .linear import Effort
@@ -41,8 +41,6 @@ Floats = NDArray[np.float64]
 
 # Residual of solutions of which the best penalty is chosen.
 _ROUGH = 1e-2
-# Part of a function that roundings may be.
-_THREE_DIGITS = 1e-3
 # Rows up to which logistic regression holds the roots of the kernel matrix: its iterations are many there.
 _MOST_ROOTS = 2048
 # Rows that are held out to choose, or to stop early, as a share and at most.
@@ -175,7 +173,8 @@ class ExactModel(KernelMachine):
         solution = solve(len(order), [alpha], self.tol, start)
         solution = replace(solution, n_iter=n_iter + solution.n_iter)
         if points.dtype == np.float32:
-            solution = _in_single(solution, targets)
+            left = residual_in_double(kernel, points, solution.value, targets, weights, alpha)
+            solution = _as_measured(solution, left, self.tol)
         coefficients, intercept = solution.value[np.argsort(order)], np.zeros(n_outputs)
         return Expansion(rows.X, coefficients, intercept, alpha, "conjugate_gradient", solution)
 
@@ -329,22 +328,16 @@ def _by_cholesky(kernel: Kernel, rows: Rows, penalties: list[float], criterion: 
 
 
 def _single_suffices(coefficients: Floats, values: Floats) -> bool:
-    """Say whether kernel values in single precision give the function to three digits."""
-    return bool(np.all(_roundings(coefficients) <= _THREE_DIGITS * np.sqrt(np.mean(np.square(values), axis=0))))
+    """Say whether kernel values in single precision give the function to three digits, when their roundings add up."""
+    roundings = np.finfo(np.float32).eps * np.linalg.norm(coefficients, axis=0)
+    return bool(np.all(roundings <= 1e-3 * np.sqrt(np.mean(np.square(values), axis=0))))
 
 
-def _roundings(coefficients: Floats) -> Floats:
-    """Give the standard deviations of functions by kernel values in single precision, whose roundings add up."""
-    return np.finfo(np.float32).eps * np.linalg.norm(coefficients, axis=0)
-
-
-def _in_single(solution: Solution, targets: Floats) -> Solution:
-    """Add to the residual, relative to the (n, k) targets, what iterations in single precision cannot see of it."""
-    roundings = float(np.sqrt(len(targets))) * _norm_ratio(_roundings(solution.value), targets)
-    residual = float(np.hypot(solution.residual, roundings))
-    if roundings <= _THREE_DIGITS:
-        return replace(solution, residual=residual)
-    message = f"{solution.message} Single precision has no better residual than about {roundings:.1e} here."
+def _as_measured(solution: Solution, residual: float, tolerance: float) -> Solution:
+    """Take a residual that was measured on some rows, if it is clearly not what iterations have seen."""
+    if residual <= 2.0 * max(tolerance, solution.residual):
+        return solution
+    message = f"{solution.message} In double precision it is {residual:.1e}: single precision ends there."
     return replace(solution, converged=False, residual=residual, message=message)
 
 

@@ -32,7 +32,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, ExactModel):
         matrix fits into scikit-learn's ``working_memory``, else the second.
     tol : float, default=1e-3
         Norm of the residual, or of the gradient, relative to its first, at which iterations stop. At 1e-3 predictions
-        are those of a Cholesky factorisation to about three digits.
+        are those of a Cholesky factorisation to about three digits. Of float32 rows conjugate gradients may not get
+        there if the kernel is smooth and the penalty small; that is measured, and told.
     max_iter : int, default=100
         Iterations, or passes over the rows, at most. If conjugate gradients are to choose the penalty, as many may come
         before.

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.schedule import slices
 from ..kernels import Kernel
 from ..solvers import Solution
 from .held_out import Criterion, least
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+#: Points on which a residual is measured, and points that are taken to double precision at a time.
+_MEASURED, _AT_ONCE = 256, 4096
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,22 @@ class KernelRows:
     def product(self, rows: slice, V: Floats) -> Floats:
         """Multiply some rows by a matrix."""
         return self._operator.some_times(rows, V.astype(self._dtype)).astype(np.float64, copy=False)
+
+
+def residual_in_double(
+    kernel: Kernel, points: Array, coefficients: Floats, targets: Floats, weights: Floats, alpha: float
+) -> float:
+    """Measure ``w^(1/2) ((K + alpha / w) c - y)`` on the first points, relative to the targets; the largest column's.
+
+    The points must come in random order. They are taken to double precision some at a time.
+    """
+    first, roots = slice(0, _MEASURED), np.sqrt(weights)[:, None]
+    left = alpha / weights[first, None] * coefficients[first] - targets[first]
+    for some in slices(len(points), _AT_ONCE):
+        left += kernel(points[first].astype(np.float64), points[some].astype(np.float64)) @ coefficients[some]
+    sizes = np.sqrt(np.mean(np.square(roots * targets), axis=0))
+    errors = np.sqrt(np.mean(np.square(roots[first] * left), axis=0))
+    return float(np.max(errors[sizes > 0.0] / sizes[sizes > 0.0], initial=0.0))
 
 
 def _values(kernel: Kernel, X: Array, points: Array, coefficients: Floats) -> Array:

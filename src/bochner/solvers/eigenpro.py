@@ -15,9 +15,9 @@ sample S, down to the value t of the first that is left as it is, the coefficien
 back. Then all these directions fall as fast as that of t, and step lengths and batches can be as much larger. (The
 paper has no penalty, a = 0. With that, directions of large eigenvalues would lose what the penalty takes of them as
 well, and hardly move where the penalty rules the step length.) A row of which the
-eigenvectors leave more than of those that the step length was found by, since it is far from the sample or has a large
-weight, takes as much shorter steps: a handful of such rows would lead all others astray. Where the gradient vanishes is
-the same.
+eigenvectors leave more than of those that the step length was found by, since it is far from the sample, has a large
+weight, or copies in its batch, takes as much shorter steps: a handful of such rows would lead all others astray. Where
+the gradient vanishes is the same.
 """
 
 from __future__ import annotations
